@@ -43,12 +43,6 @@ const callerNode: GraphNode = { id: '', name: 'You', kind: 'caller' }
 /** So many characters of an edge's label are shown. */
 export const longestLabel = 28
 
-/** Room for `88 · 6.1 s`, or the label, above an edge and `2 failed` below it. */
-function roomFor({ label = '' }: GraphEdge): Size & { readonly labelpos: 'c' } {
-  const width = Math.max(64, Math.round(Math.min(label.length, longestLabel) * 6.1) + 10)
-  return { width, height: 34, labelpos: 'c' }
-}
-
 /** What surrounds the picture within a nested team. */
 const pad = 18
 const head = 30
@@ -102,6 +96,12 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
       return { edge, path: toPath(met), x: x ?? middle?.x ?? 0, y: y ?? middle?.y ?? 0 }
     }),
   }
+}
+
+/** Room for `88 · 6.1 s`, or the label, above an edge and `2 failed` below it. */
+function roomFor({ label = '' }: GraphEdge): Size & { readonly labelpos: 'c' } {
+  const width = Math.max(64, Math.round(Math.min(label.length, longestLabel) * 6.1) + 10)
+  return { width, height: 34, labelpos: 'c' }
 }
 
 /** Room for the words of a round beside its node. */

@@ -6,6 +6,7 @@ import {
   checkAccessors,
   checkCasts,
   checkClock,
+  checkOrder,
   checkOutput,
   checkTrimming,
   checkUrls,
@@ -43,5 +44,6 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
   clock: checkClock,
   output: checkOutput,
   casts: checkCasts,
+  order: (tree, { page }) => checkOrder(new Map([...tree, ...page])),
   lengths: checkLengths,
 }

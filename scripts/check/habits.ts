@@ -123,6 +123,35 @@ function isCut({ text }: Source, { left, right }: ESTree.AssignmentExpression): 
   )
 }
 
+/** A function that a file has for itself stands below the first declaration that uses it: a file reads downwards. */
+export function checkOrder(tree: Tree): string[] {
+  return [...tree.values()].flatMap((source) => {
+    const seen = new Set<string>()
+    const unused = new Map<string, number>()
+    const faults: string[] = []
+    for (const node of source.program.body) {
+      const own = node.type === 'FunctionDeclaration' ? node.id?.name : undefined
+      for (const name of namesIn(source, node)) {
+        const start = name === own ? undefined : unused.get(name)
+        if (start !== undefined && unused.delete(name))
+          faults.push(`${place(source, start)}: ${name} stands above its first use; put it below`)
+        if (name !== own) seen.add(name)
+      }
+      if (own !== undefined && !seen.has(own)) unused.set(own, node.start)
+    }
+    return faults
+  })
+}
+
+function namesIn({ program }: Source, node: ESTree.Program['body'][number]): ReadonlySet<string> {
+  const names = new Set<string>()
+  new Visitor({ Identifier: ({ name }) => void names.add(name) }).visit({
+    ...program,
+    body: [node],
+  })
+  return names
+}
+
 /** Casts through `unknown` say nothing that the compiler could still refute; others need a reason beside them. */
 export function checkCasts(tree: Tree): string[] {
   return [...tree.values()].flatMap((source) => {

@@ -56,43 +56,6 @@ const questionSchema = {
   required: ['message'],
 } as const
 
-/** Asks an offered agent and gives its answer as a tool's result. Whatever goes wrong is told in the result. */
-async function answerQuestion(
-  offer: McpOffer,
-  question: McpQuestion,
-  context: { readonly call: Call; readonly mcp: ServerContext },
-): Promise<CallToolResult> {
-  const { context_id: contextId, task_id: taskId } = question
-  const message = userMessage(question.message, {
-    ...(contextId && { contextId }),
-    ...(taskId && { taskId }),
-  })
-  const reader = createResultReader()
-  const { signal } = context.mcp.mcpReq
-  try {
-    const stream = await ask(offer.dispatch, { message }, { ...context.call, signal })
-    await readAll(stream, signal, (event) => {
-      reader.take(event)
-      reportProgress(context.mcp, event)
-    })
-    return reader.result()
-  } catch (thrown) {
-    signal.throwIfAborted()
-    return failure(toA2AError(thrown).message)
-  }
-}
-
-/** Tells a client that asked for progress what the agent says on the way. */
-function reportProgress({ mcpReq }: ServerContext, event: StreamResponse): void {
-  const progressToken = mcpReq._meta?.progressToken
-  if (progressToken === undefined || !('statusUpdate' in event)) return
-  const { state, message } = event.statusUpdate.status
-  if (state !== 'TASK_STATE_WORKING' || !message) return
-  const params = { progressToken, progress: 0, message: textOf(message.parts) }
-  // A client that has gone does not hear of progress; its signal ends the work.
-  void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
-}
-
 /** What is offered to MCP clients. */
 interface McpBindingOptions {
   /** Each agent or team becomes a tool; asked for anew by each connection or request. */
@@ -210,6 +173,43 @@ function createFactory(options: McpBindingOptions): McpServerFactory {
     }
     return server
   }
+}
+
+/** Asks an offered agent and gives its answer as a tool's result. Whatever goes wrong is told in the result. */
+async function answerQuestion(
+  offer: McpOffer,
+  question: McpQuestion,
+  context: { readonly call: Call; readonly mcp: ServerContext },
+): Promise<CallToolResult> {
+  const { context_id: contextId, task_id: taskId } = question
+  const message = userMessage(question.message, {
+    ...(contextId && { contextId }),
+    ...(taskId && { taskId }),
+  })
+  const reader = createResultReader()
+  const { signal } = context.mcp.mcpReq
+  try {
+    const stream = await ask(offer.dispatch, { message }, { ...context.call, signal })
+    await readAll(stream, signal, (event) => {
+      reader.take(event)
+      reportProgress(context.mcp, event)
+    })
+    return reader.result()
+  } catch (thrown) {
+    signal.throwIfAborted()
+    return failure(toA2AError(thrown).message)
+  }
+}
+
+/** Tells a client that asked for progress what the agent says on the way. */
+function reportProgress({ mcpReq }: ServerContext, event: StreamResponse): void {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined || !('statusUpdate' in event)) return
+  const { state, message } = event.statusUpdate.status
+  if (state !== 'TASK_STATE_WORKING' || !message) return
+  const params = { progressToken, progress: 0, message: textOf(message.parts) }
+  // A client that has gone does not hear of progress; its signal ends the work.
+  void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
 }
 
 /** The call of whoever started the process. */

@@ -21,11 +21,6 @@ const maxEventLength: number = 4 * 1024 * 1024
 /** The comment that keeps an idle connection open. */
 export const heartbeat = ': heartbeat\n\n'
 
-/** Tells a reader how long to wait before it comes back: what a stream that ends early says last. */
-function encodeRetry(ms: number): string {
-  return `retry: ${ms}\n\n`
-}
-
 /** Headers of a stream: nothing on the way may hold it back. */
 export const streamHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream',
@@ -356,4 +351,9 @@ class SseBody implements EventBody, AsyncIterator<string> {
     if (clock.elapsed() - (this.#lastWrite ?? 0) >= heartbeatMs) this.#give(heartbeat)
     else this.#armHeartbeat()
   }
+}
+
+/** Tells a reader how long to wait before it comes back: what a stream that ends early says last. */
+function encodeRetry(ms: number): string {
+  return `retry: ${ms}\n\n`
 }

@@ -9,13 +9,13 @@ import {
   withTimeouts,
 } from './http.ts'
 
+export { createFetchHttp as createHttp }
+
 /** HTTP over the runtime's `fetch`. In a browser this file takes the place of `node.ts`, so it exports the same name. */
 function createFetchHttp(options: HttpOptions = {}): HttpClient {
   const send = withBounds(fetchSend(), toBounds(options))
   return { send: withTimeouts(send, options), close: () => Promise.resolve() }
 }
-
-export { createFetchHttp as createHttp }
 
 /**
  * Sends HTTP requests over a given `fetch`: the `send` of a client. Redirects are refused, so that credentials go

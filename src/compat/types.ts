@@ -392,6 +392,9 @@ export interface ErrorClass {
   [Symbol.hasInstance](value: unknown): boolean
 }
 
+/** The body is not JSON. */
+export const JSONParseError: ErrorClass = errorClass('parseError', 'Invalid JSON payload')
+
 function errorClass(code: Code, words: string): ErrorClass {
   return class extends A2AError {
     constructor(message: string = words, options: A2AErrorOptions = {}) {
@@ -403,9 +406,6 @@ function errorClass(code: Code, words: string): ErrorClass {
     }
   }
 }
-
-/** The body is not JSON. */
-export const JSONParseError: ErrorClass = errorClass('parseError', 'Invalid JSON payload')
 
 /** The body is JSON, but no JSON-RPC request. */
 export const InvalidRequestError: ErrorClass = errorClass('invalidRequest', 'Invalid request')

@@ -162,11 +162,6 @@ export function createDeliver(options: DeliverOptions): Deliver {
   }
 }
 
-/** The id under which a receiver can recognise an event that it has seen. */
-function eventId(taskId: string, seq: number): string {
-  return `${encodeURIComponent(taskId)}:${seq}`
-}
-
 async function headersOf(
   { record, seq, payload }: Delivery,
   { clock, secretFor, signer }: DeliverOptions,
@@ -190,6 +185,11 @@ async function headersOf(
     ...(authorization && { authorization }),
     ...(secret && { [signatureHeader]: signBody({ secret, body, now }) }),
   }
+}
+
+/** The id under which a receiver can recognise an event that it has seen. */
+function eventId(taskId: string, seq: number): string {
+  return `${encodeURIComponent(taskId)}:${seq}`
 }
 
 /** A config that names no scheme takes what the server has. */

@@ -104,13 +104,6 @@ const roles: Readonly<Record<string, Role>> = {
   '2': 'ROLE_AGENT',
 }
 
-/** A role in any spelling; what is none is handed on. */
-function decodeRole(role: unknown): unknown {
-  return typeof role === 'string' || typeof role === 'number'
-    ? (ownMember(roles, String(role)) ?? role)
-    : role
-}
-
 const states: Readonly<Record<string, TaskState>> = {
   unknown: 'TASK_STATE_UNSPECIFIED',
   submitted: 'TASK_STATE_SUBMITTED',
@@ -162,6 +155,13 @@ export function decodeMessage(value: unknown): unknown {
   put(message, 'extensions', raw.extensions)
   put(message, 'referenceTaskIds', raw.referenceTaskIds ?? raw.reference_task_ids)
   return message
+}
+
+/** A role in any spelling; what is none is handed on. */
+function decodeRole(role: unknown): unknown {
+  return typeof role === 'string' || typeof role === 'number'
+    ? (ownMember(roles, String(role)) ?? role)
+    : role
 }
 
 function isCanonicalMessage(raw: Raw): boolean {

@@ -251,20 +251,9 @@ function hasContent(part: unknown): boolean {
   return kinds === 1
 }
 
-/** A task id as RANCH shows it: with `task-` in front. */
-function toRanchId(id: string): string {
-  return id.startsWith('task-') ? id : `task-${id}`
-}
-
 /** The id behind `task-…`; another value as it is. */
 function fromRanchId(id: unknown): unknown {
   return typeof id === 'string' && id.startsWith('task-') ? id.slice(5) : id
-}
-
-/** RANCH's word for a state; what is none as it is. */
-function ranchState(state: string): string {
-  // true: own keys of the table are states
-  return Object.hasOwn(states, state) ? states[state as TaskState] : state
 }
 
 /** A message of RANCH: role and parts, nothing else. */
@@ -288,16 +277,6 @@ function toRanchPart(part: Part): object {
   return { type: 'file', file, ...metadata }
 }
 
-/** A status inside a task: the reason only where there is one. */
-function toRanchStatus(status: TaskStatus): object {
-  const reason = reasonOf(status)
-  return {
-    state: states[status.state],
-    ...updatedAt(status),
-    ...(reason === null ? {} : { reason }),
-  }
-}
-
 /** The answer of `task/status`: the reason always, null if there is none. */
 function toRanchStatusAnswer(status: TaskStatus): object {
   return { state: states[status.state], ...updatedAt(status), reason: reasonOf(status) }
@@ -306,6 +285,21 @@ function toRanchStatusAnswer(status: TaskStatus): object {
 /** The task of `message/send`: no result, whatever its state. */
 function toRanchTicket(task: Task): object {
   return { id: toRanchId(task.id), status: toRanchStatus(task.status) }
+}
+
+/** A task id as RANCH shows it: with `task-` in front. */
+function toRanchId(id: string): string {
+  return id.startsWith('task-') ? id : `task-${id}`
+}
+
+/** A status inside a task: the reason only where there is one. */
+function toRanchStatus(status: TaskStatus): object {
+  const reason = reasonOf(status)
+  return {
+    state: states[status.state],
+    ...updatedAt(status),
+    ...(reason === null ? {} : { reason }),
+  }
 }
 
 /** The task of `task/get`: with its result once completed. */
@@ -459,6 +453,12 @@ function textOf({ message, details }: A2AError): string {
   const id = details.metadata?.taskId
   const named = id ? message.replaceAll(id, toRanchId(id)) : message
   return fieldOf(named).replace(/\bTASK_STATE_[A-Z_]+/g, ranchState)
+}
+
+/** RANCH's word for a state; what is none as it is. */
+function ranchState(state: string): string {
+  // true: own keys of the table are states
+  return Object.hasOwn(states, state) ? states[state as TaskState] : state
 }
 
 function detailsOf({ metadata, violations, ...rest }: ErrorDetails): ErrorDetails {

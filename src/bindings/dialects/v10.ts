@@ -17,11 +17,103 @@ import type { Dialect, DialectMethod, HttpDialect, RestError, RpcError } from '.
 import { asRaw, methodDecoder, type Raw, requestDecoder } from './lenient.ts'
 import { decodeEvent, decodeResult } from './lenient-results.ts'
 
+/** A2A 1.0: PascalCase methods; the slash names are aliases where the version header says 1.0. */
+export const v10: Dialect = createCanonicalDialect('1.0', (name, row) => [name, ...row.slashNames])
+
+/** A2A 1.0-rc: the types of 1.0 under slash names. */
+export const rc: Dialect = createCanonicalDialect('1.0-rc', (_, row) => row.slashNames)
+
+/** The method names of an operation; clients write the first. */
+type MethodNames = (name: OperationName, row: OperationRow) => readonly string[]
+
+/** A dialect that speaks the canonical model itself; only its method names are its own. */
+function createCanonicalDialect(name: DialectName, namesOf: MethodNames): Dialect {
+  const methods = methodTable(namesOf)
+  const preferred = new Map(operationNames.map((one) => [one, namesOf(one, operations[one])[0]]))
+  return {
+    name,
+    isCanonical: true,
+    methods,
+    encodeEvent: (event) => event,
+    encodeError: toRpcError10,
+    encodeRequest: (operation, request) => ({
+      method: preferred.get(operation) ?? operation,
+      params: request,
+    }),
+    decodeResult,
+    decodeEvent,
+    decodeError: (error) => fromRpcError(error, name),
+  }
+}
+
+function methodTable(namesOf: MethodNames): ReadonlyMap<string, DialectMethod> {
+  const methods = new Map<string, DialectMethod>()
+  for (const operation of operationNames) {
+    const method = { operation, decode: methodDecoder(operations[operation].takes) }
+    for (const name of namesOf(operation, operations[operation])) methods.set(name, method)
+  }
+  return methods
+}
+
+/** The specification whose HTTP statuses errors carry, and whose media type answers have. */
+export type ErrorTable = '1.0.0' | '1.0.1'
+
+// Specification 1.0.0 had the general media type; the old statuses come with it.
+const headers = {
+  '1.0.0': { 'content-type': 'application/json' },
+  '1.0.1': { 'content-type': 'application/a2a+json' },
+} as const
+
+/** HTTP+JSON 1.0: bodies are the canonical model; path parameters win over the body. */
+export function rest10(errorTable: ErrorTable = '1.0.1'): HttpDialect {
+  return {
+    name: '1.0',
+    isCanonical: true,
+    paths: {},
+    headers: headers[errorTable],
+    decodeRequest: (name, { body, params, query }) => {
+      if (body !== undefined && !asRaw(body)) return body
+      const decode = requestDecoder(operations[name].takes)
+      const decoded = asRaw(decode({ ...asRaw(body), ...params }))
+      return { ...query, ...decoded }
+    },
+    encodeResult: (_, result) => result ?? {},
+    encodeEvent: (event) => event,
+    encodeError: (error) => encodeError(error, errorTable),
+    contentType: 'application/a2a+json',
+    baseUrl: (url, tenant) => (tenant ? `${url}/${encodeURIComponent(tenant)}` : url),
+    encodeRequest,
+    decodeResult,
+    decodeEvent,
+  }
+}
+
+// What may be asked for by GET as well says all it has to say in its path.
+function encodeRequest<N extends OperationName>(name: N, request: RequestOf<N>): unknown {
+  return operations[name].rest.verbs.includes('GET') ? {} : request
+}
+
+function encodeError(error: A2AError, errorTable: ErrorTable): RestError {
+  const row = errorRow(error.code)
+  const status = errorTable === '1.0.0' ? (row.http100 ?? row.http) : row.http
+  return {
+    status,
+    body: {
+      error: { code: status, status: row.grpc, message: error.message, details: toDetails(error) },
+    },
+  }
+}
+
 const errorInfoType = 'type.googleapis.com/google.rpc.ErrorInfo'
 
 const badRequestType = 'type.googleapis.com/google.rpc.BadRequest'
 
 const domain = 'a2a-protocol.org'
+
+/** A JSON-RPC error of 1.0 and 1.0-rc. */
+export function toRpcError10(error: A2AError): RpcError {
+  return { code: errorRow(error.code).jsonrpc, message: error.message, data: toDetails(error) }
+}
 
 /** The `details` of REST and the `data` of 1.0 JSON-RPC: an ErrorInfo, and a BadRequest where fields are at fault. */
 function toDetails(error: A2AError): readonly object[] {
@@ -35,11 +127,6 @@ function toDetails(error: A2AError): readonly object[] {
   return violations?.length
     ? [info, { '@type': badRequestType, fieldViolations: violations }]
     : [info]
-}
-
-/** A JSON-RPC error of 1.0 and 1.0-rc. */
-export function toRpcError10(error: A2AError): RpcError {
-  return { code: errorRow(error.code).jsonrpc, message: error.message, data: toDetails(error) }
 }
 
 /** A JSON-RPC error of a dialect whose `data` is a plain object. */
@@ -138,91 +225,4 @@ function readMetadata(info: Raw | undefined): Record<string, string> | undefined
   const metadata = asRaw(info?.metadata)
   if (!metadata) return undefined
   return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, String(value)]))
-}
-
-/** A2A 1.0: PascalCase methods; the slash names are aliases where the version header says 1.0. */
-export const v10: Dialect = createCanonicalDialect('1.0', (name, row) => [name, ...row.slashNames])
-
-/** A2A 1.0-rc: the types of 1.0 under slash names. */
-export const rc: Dialect = createCanonicalDialect('1.0-rc', (_, row) => row.slashNames)
-
-/** The method names of an operation; clients write the first. */
-type MethodNames = (name: OperationName, row: OperationRow) => readonly string[]
-
-/** A dialect that speaks the canonical model itself; only its method names are its own. */
-function createCanonicalDialect(name: DialectName, namesOf: MethodNames): Dialect {
-  const methods = methodTable(namesOf)
-  const preferred = new Map(operationNames.map((one) => [one, namesOf(one, operations[one])[0]]))
-  return {
-    name,
-    isCanonical: true,
-    methods,
-    encodeEvent: (event) => event,
-    encodeError: toRpcError10,
-    encodeRequest: (operation, request) => ({
-      method: preferred.get(operation) ?? operation,
-      params: request,
-    }),
-    decodeResult,
-    decodeEvent,
-    decodeError: (error) => fromRpcError(error, name),
-  }
-}
-
-function methodTable(namesOf: MethodNames): ReadonlyMap<string, DialectMethod> {
-  const methods = new Map<string, DialectMethod>()
-  for (const operation of operationNames) {
-    const method = { operation, decode: methodDecoder(operations[operation].takes) }
-    for (const name of namesOf(operation, operations[operation])) methods.set(name, method)
-  }
-  return methods
-}
-
-/** The specification whose HTTP statuses errors carry, and whose media type answers have. */
-export type ErrorTable = '1.0.0' | '1.0.1'
-
-// Specification 1.0.0 had the general media type; the old statuses come with it.
-const headers = {
-  '1.0.0': { 'content-type': 'application/json' },
-  '1.0.1': { 'content-type': 'application/a2a+json' },
-} as const
-
-/** HTTP+JSON 1.0: bodies are the canonical model; path parameters win over the body. */
-export function rest10(errorTable: ErrorTable = '1.0.1'): HttpDialect {
-  return {
-    name: '1.0',
-    isCanonical: true,
-    paths: {},
-    headers: headers[errorTable],
-    decodeRequest: (name, { body, params, query }) => {
-      if (body !== undefined && !asRaw(body)) return body
-      const decode = requestDecoder(operations[name].takes)
-      const decoded = asRaw(decode({ ...asRaw(body), ...params }))
-      return { ...query, ...decoded }
-    },
-    encodeResult: (_, result) => result ?? {},
-    encodeEvent: (event) => event,
-    encodeError: (error) => encodeError(error, errorTable),
-    contentType: 'application/a2a+json',
-    baseUrl: (url, tenant) => (tenant ? `${url}/${encodeURIComponent(tenant)}` : url),
-    encodeRequest,
-    decodeResult,
-    decodeEvent,
-  }
-}
-
-// What may be asked for by GET as well says all it has to say in its path.
-function encodeRequest<N extends OperationName>(name: N, request: RequestOf<N>): unknown {
-  return operations[name].rest.verbs.includes('GET') ? {} : request
-}
-
-function encodeError(error: A2AError, errorTable: ErrorTable): RestError {
-  const row = errorRow(error.code)
-  const status = errorTable === '1.0.0' ? (row.http100 ?? row.http) : row.http
-  return {
-    status,
-    body: {
-      error: { code: status, status: row.grpc, message: error.message, details: toDetails(error) },
-    },
-  }
 }

@@ -77,15 +77,6 @@ interface Answer {
   readonly dialect: Dialect
 }
 
-function parseJson(text: string): unknown {
-  if (text === '') return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 function resultOf(text: string, answer: Answer): unknown {
   const { reply, dialect } = answer
   const body = parseJson(text)
@@ -99,6 +90,15 @@ function resultOf(text: string, answer: Answer): unknown {
     'invalidAgentResponse',
     `The agent's answer is no JSON-RPC response (${dialect.name})`,
   )
+}
+
+function parseJson(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 // The status knows what the envelope's number does not: who was refused, and for how long.

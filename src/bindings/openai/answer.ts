@@ -55,27 +55,6 @@ export function toCompletion(head: CompletionHead, { reader, text, usage }: Answ
   }
 }
 
-/** A `chat.completion.chunk` before the last. */
-function toChunk(head: CompletionHead, delta: object): object {
-  return toAnyChunk(head, delta, null)
-}
-
-/** The chunk with the calls of tools, each of them whole. */
-function toCallsChunk(head: CompletionHead, { toolCalls }: TextReader): object {
-  const calls = toOpenAIToolCalls(toolCalls).map((call, index) => ({ index, ...call }))
-  return toChunk(head, { tool_calls: calls })
-}
-
-/** The chunk that ends the answer, and tells task and context as a completion does. */
-function toLastChunk(head: CompletionHead, reader: TextReader): object {
-  return { ...toAnyChunk(head, {}, finishOf(reader)), metadata: placeOf(reader) }
-}
-
-/** The chunk with the usage, which has no choice. */
-function toUsageChunk(head: CompletionHead, usage: Usage): object {
-  return { ...named(head, 'chat.completion.chunk'), choices: [], usage: toOpenAIUsage(usage) }
-}
-
 /** Usage by OpenAI's names; a guess says so. */
 export function toOpenAIUsage(usage: Usage): object {
   const { inputTokens, outputTokens, estimated } = usage
@@ -94,13 +73,6 @@ export function placeOf(reader: TextReader): Record<string, string> {
     ...(contextId !== undefined && { context_id: contextId }),
     ...(taskId !== undefined && { task_id: taskId }),
     ...(state !== undefined && { state }),
-  }
-}
-
-function toAnyChunk(head: CompletionHead, delta: object, finish: string | null): object {
-  return {
-    ...named(head, 'chat.completion.chunk'),
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
   }
 }
 
@@ -153,6 +125,34 @@ export function createChunkWriter(options: ChunkWriterOptions): EventWriter {
   }
 
   return { write, fail: failed }
+}
+
+/** A `chat.completion.chunk` before the last. */
+function toChunk(head: CompletionHead, delta: object): object {
+  return toAnyChunk(head, delta, null)
+}
+
+function toAnyChunk(head: CompletionHead, delta: object, finish: string | null): object {
+  return {
+    ...named(head, 'chat.completion.chunk'),
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+  }
+}
+
+/** The chunk with the calls of tools, each of them whole. */
+function toCallsChunk(head: CompletionHead, { toolCalls }: TextReader): object {
+  const calls = toOpenAIToolCalls(toolCalls).map((call, index) => ({ index, ...call }))
+  return toChunk(head, { tool_calls: calls })
+}
+
+/** The chunk that ends the answer, and tells task and context as a completion does. */
+function toLastChunk(head: CompletionHead, reader: TextReader): object {
+  return { ...toAnyChunk(head, {}, finishOf(reader)), metadata: placeOf(reader) }
+}
+
+/** The chunk with the usage, which has no choice. */
+function toUsageChunk(head: CompletionHead, usage: Usage): object {
+  return { ...named(head, 'chat.completion.chunk'), choices: [], usage: toOpenAIUsage(usage) }
 }
 
 function chunkOf(head: CompletionHead, content: string): string {

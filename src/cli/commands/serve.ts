@@ -140,28 +140,6 @@ function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<Omit<S
   }
 }
 
-/** How long it took from `npm start`, its build included, or from the start of this process. */
-function startSeconds(): string {
-  const began = Number(process.env.CORRAL_BEGAN)
-  const ms = began > 0 ? systemClock.now() - began : systemClock.elapsed()
-  return (ms / 1000).toFixed(1)
-}
-
-/** Where things answer, by what speaks there. */
-function placesOf({ listening: { url }, hasConsole }: Serving): Readonly<Record<string, string>> {
-  return {
-    ...(hasConsole && { console: `${url}/console/` }),
-    card: `${url}/.well-known/agent-card.json`,
-    jsonrpc: `${url}/`,
-    rest: `${url}/message:send`,
-    ranch: `${url}/rpc`,
-    openai: `${url}/v1/chat/completions`,
-    mcp: `${url}/mcp`,
-    agents: `${url}/agents`,
-    health: `${url}/health`,
-  }
-}
-
 /** Asks in the background: a member that is down does not keep the others waiting. */
 function tellUnreachable({ findUnreachable }: Serving, logger: Logger | undefined): void {
   const tell = (dead: readonly UnreachableAgent[]): void => {
@@ -184,6 +162,21 @@ function toJson(serving: Serving, workers: number): string {
   const facts = { url, host, port, agent, places: placesOf(serving), store, recovery }
   const shared = workers > 1 && { workers }
   return `${JSON.stringify({ ...facts, ...shared })}\n`
+}
+
+/** Where things answer, by what speaks there. */
+function placesOf({ listening: { url }, hasConsole }: Serving): Readonly<Record<string, string>> {
+  return {
+    ...(hasConsole && { console: `${url}/console/` }),
+    card: `${url}/.well-known/agent-card.json`,
+    jsonrpc: `${url}/`,
+    rest: `${url}/message:send`,
+    ranch: `${url}/rpc`,
+    openai: `${url}/v1/chat/completions`,
+    mcp: `${url}/mcp`,
+    agents: `${url}/agents`,
+    health: `${url}/health`,
+  }
 }
 
 function toBanner(serving: Serving, workers: number): string {
@@ -211,6 +204,13 @@ function toBanner(serving: Serving, workers: number): string {
     '',
     '',
   ].join('\n')
+}
+
+/** How long it took from `npm start`, its build included, or from the start of this process. */
+function startSeconds(): string {
+  const began = Number(process.env.CORRAL_BEGAN)
+  const ms = began > 0 ? systemClock.now() - began : systemClock.elapsed()
+  return (ms / 1000).toFixed(1)
 }
 
 /** What a worker says once it serves: what a single process would have written to stdout. */

@@ -90,17 +90,6 @@ export class CharacterSet {
 
 const lastCode = 0x10ffff
 
-/** All characters that are not in some ranges, which stand in order. */
-function complement(ranges: readonly CharacterRange[]): readonly CharacterRange[] {
-  const rest: CharacterRange[] = []
-  let next = 0
-  for (const [from, to] of ranges) {
-    if (from > next) rest.push([next, from - 1])
-    next = to + 1
-  }
-  return next <= lastCode ? [...rest, [next, lastCode]] : rest
-}
-
 const digits: readonly CharacterRange[] = [[0x30, 0x39]]
 
 const wordCharacters: readonly CharacterRange[] = [
@@ -213,6 +202,17 @@ const classes: ReadonlyMap<string, readonly CharacterRange[]> = new Map([
   ['S', complement(spaces)],
 ])
 
+/** All characters that are not in some ranges, which stand in order. */
+function complement(ranges: readonly CharacterRange[]): readonly CharacterRange[] {
+  const rest: CharacterRange[] = []
+  let next = 0
+  for (const [from, to] of ranges) {
+    if (from > next) rest.push([next, from - 1])
+    next = to + 1
+  }
+  return next <= lastCode ? [...rest, [next, lastCode]] : rest
+}
+
 const controls: ReadonlyMap<string, number> = new Map([
   ...([
     ['t', 9],
@@ -222,88 +222,6 @@ const controls: ReadonlyMap<string, number> = new Map([
     ['r', 13],
   ] as const),
 ])
-
-/** Reads an escape of a character or a set; its backslash is behind the reader. */
-function readEscape(reader: PatternReader): Escape {
-  const at = reader.at - 1
-  const code = readCode(reader)
-  if (code !== undefined) return { code }
-  const letter = reader.next()
-  const ranges = classes.get(letter)
-  if (ranges) return { ranges }
-  const control = controls.get(letter)
-  if (control !== undefined) return { code: control }
-  if (letter === 'p' || letter === 'P') return readProperty(reader, at, letter === 'P')
-  if (/[1-9k]/.test(letter))
-    return reader.fail('references back to a group are not offered: their time has no bound', at)
-  if (/[A-Za-z0-9]/.test(letter)) return reader.fail(`the escape \\${letter} is not known`, at)
-  return { code: letter.codePointAt(0) ?? 0 }
-}
-
-/** `\x41`, `\x{1F600}`, `\u0041`, `\u{1F600}` and `\0`. */
-function readCode(reader: PatternReader): number | undefined {
-  const at = reader.at - 1
-  const hex = reader.match(/x([\da-f]{2})|x\{([\da-f]{1,6})\}|u([\da-f]{4})|u\{([\da-f]{1,6})\}/iy)
-  if (!hex) return reader.match(/0(?!\d)/y) ? 0 : undefined
-  const code = Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? hex[4] ?? '', 16)
-  return code <= 0x10ffff ? code : reader.fail('there is no such character', at)
-}
-
-/** `\p{L}`: what the standard says of a character. */
-function readProperty(reader: PatternReader, at: number, negated: boolean): Escape {
-  const [, long, short] = reader.match(/\{([\w=]{1,40})\}|([A-Z])/y) ?? []
-  const name = long ?? short
-  if (name === undefined) return reader.fail('a property is written \\p{L}', at)
-  try {
-    // bounded: it sees one character
-    const property = new RegExp(`^\\p{${name}}$`, 'u')
-    return { test: (character) => property.test(character) !== negated }
-  } catch {
-    return reader.fail(`the property ${name} is not known`, at)
-  }
-}
-
-/** An escape as part of a set. */
-function toCharacterItems(escaped: Escape): CharacterItems {
-  if ('code' in escaped) return { ranges: [[escaped.code, escaped.code]] }
-  return 'ranges' in escaped ? escaped : { ranges: [], tests: [escaped.test] }
-}
-
-/** Reads `[a-z]`; its bracket is behind the reader. */
-function readClass(reader: PatternReader, ignoreCase: boolean): CharacterSet {
-  const open = reader.at - 1
-  const negated = reader.take('^')
-  if (reader.sees(']'))
-    reader.fail('the set of characters is empty; write \\] for the bracket', open)
-  const ranges: CharacterRange[] = []
-  const tests: ((character: string) => boolean)[] = []
-  while (!reader.take(']')) {
-    if (reader.isAtEnd) reader.fail('the bracket [ is not closed', open)
-    if (reader.sees('[:')) reader.fail('[: is not known: write \\d, \\w, \\s or \\p{L}')
-    const items = toCharacterItems(readMember(reader))
-    ranges.push(...items.ranges)
-    tests.push(...(items.tests ?? []))
-  }
-  return new CharacterSet({ ranges, tests, negated, ignoreCase })
-}
-
-/** A character, a range of them, or a set such as `\d`. */
-function readMember(reader: PatternReader): Escape {
-  const at = reader.at
-  const first = readOne(reader)
-  if (!reader.sees('-') || reader.sees('-]')) return first
-  if (!('code' in first)) return reader.fail('a range goes from one character to another', at)
-  reader.take('-')
-  const last = readOne(reader)
-  if (!('code' in last)) return reader.fail('a range goes from one character to another', at)
-  if (last.code < first.code) reader.fail('the range ends before it begins', at)
-  return { ranges: [[first.code, last.code]] }
-}
-
-function readOne(reader: PatternReader): Escape {
-  if (!reader.take('\\')) return { code: reader.next().codePointAt(0) ?? 0 }
-  return reader.take('b') ? { code: 8 } : readEscape(reader)
-}
 
 /** The longest pattern, and how deep its groups nest. */
 const maxLength = 1_000
@@ -433,6 +351,88 @@ class PatternParser {
     const node = this.readEither(inner, depth + 1)
     return reader.take(')') ? node : reader.fail('the bracket ( is not closed', open)
   }
+}
+
+/** Reads an escape of a character or a set; its backslash is behind the reader. */
+function readEscape(reader: PatternReader): Escape {
+  const at = reader.at - 1
+  const code = readCode(reader)
+  if (code !== undefined) return { code }
+  const letter = reader.next()
+  const ranges = classes.get(letter)
+  if (ranges) return { ranges }
+  const control = controls.get(letter)
+  if (control !== undefined) return { code: control }
+  if (letter === 'p' || letter === 'P') return readProperty(reader, at, letter === 'P')
+  if (/[1-9k]/.test(letter))
+    return reader.fail('references back to a group are not offered: their time has no bound', at)
+  if (/[A-Za-z0-9]/.test(letter)) return reader.fail(`the escape \\${letter} is not known`, at)
+  return { code: letter.codePointAt(0) ?? 0 }
+}
+
+/** `\x41`, `\x{1F600}`, `\u0041`, `\u{1F600}` and `\0`. */
+function readCode(reader: PatternReader): number | undefined {
+  const at = reader.at - 1
+  const hex = reader.match(/x([\da-f]{2})|x\{([\da-f]{1,6})\}|u([\da-f]{4})|u\{([\da-f]{1,6})\}/iy)
+  if (!hex) return reader.match(/0(?!\d)/y) ? 0 : undefined
+  const code = Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? hex[4] ?? '', 16)
+  return code <= 0x10ffff ? code : reader.fail('there is no such character', at)
+}
+
+/** `\p{L}`: what the standard says of a character. */
+function readProperty(reader: PatternReader, at: number, negated: boolean): Escape {
+  const [, long, short] = reader.match(/\{([\w=]{1,40})\}|([A-Z])/y) ?? []
+  const name = long ?? short
+  if (name === undefined) return reader.fail('a property is written \\p{L}', at)
+  try {
+    // bounded: it sees one character
+    const property = new RegExp(`^\\p{${name}}$`, 'u')
+    return { test: (character) => property.test(character) !== negated }
+  } catch {
+    return reader.fail(`the property ${name} is not known`, at)
+  }
+}
+
+/** An escape as part of a set. */
+function toCharacterItems(escaped: Escape): CharacterItems {
+  if ('code' in escaped) return { ranges: [[escaped.code, escaped.code]] }
+  return 'ranges' in escaped ? escaped : { ranges: [], tests: [escaped.test] }
+}
+
+/** Reads `[a-z]`; its bracket is behind the reader. */
+function readClass(reader: PatternReader, ignoreCase: boolean): CharacterSet {
+  const open = reader.at - 1
+  const negated = reader.take('^')
+  if (reader.sees(']'))
+    reader.fail('the set of characters is empty; write \\] for the bracket', open)
+  const ranges: CharacterRange[] = []
+  const tests: ((character: string) => boolean)[] = []
+  while (!reader.take(']')) {
+    if (reader.isAtEnd) reader.fail('the bracket [ is not closed', open)
+    if (reader.sees('[:')) reader.fail('[: is not known: write \\d, \\w, \\s or \\p{L}')
+    const items = toCharacterItems(readMember(reader))
+    ranges.push(...items.ranges)
+    tests.push(...(items.tests ?? []))
+  }
+  return new CharacterSet({ ranges, tests, negated, ignoreCase })
+}
+
+/** A character, a range of them, or a set such as `\d`. */
+function readMember(reader: PatternReader): Escape {
+  const at = reader.at
+  const first = readOne(reader)
+  if (!reader.sees('-') || reader.sees('-]')) return first
+  if (!('code' in first)) return reader.fail('a range goes from one character to another', at)
+  reader.take('-')
+  const last = readOne(reader)
+  if (!('code' in last)) return reader.fail('a range goes from one character to another', at)
+  if (last.code < first.code) reader.fail('the range ends before it begins', at)
+  return { ranges: [[first.code, last.code]] }
+}
+
+function readOne(reader: PatternReader): Escape {
+  if (!reader.take('\\')) return { code: reader.next().codePointAt(0) ?? 0 }
+  return reader.take('b') ? { code: 8 } : readEscape(reader)
 }
 
 const assertions: Readonly<Record<string, Assertion>> = {

@@ -178,6 +178,22 @@ describe('output', () => {
   })
 })
 
+describe('order', () => {
+  const helper = 'function half(n: number): number {\n  return n > 1 ? half(n / 2) : n\n}\n'
+  const main = 'export function main(): number {\n  return half(4)\n}\n'
+
+  test('a helper above its first use is named', () => {
+    expect(faultsOf('order', { 'engine/a.ts': `${helper}${main}` })).toEqual([
+      'engine/a.ts:1: half stands above its first use; put it below',
+    ])
+  })
+
+  test('a helper below its first use may have further uses below', () => {
+    const planted = `${main}${helper}export const two = half(4)\n`
+    expect(faultsOf('order', { 'engine/a.ts': planted })).toEqual([])
+  })
+})
+
 describe('casts', () => {
   test('through unknown are named, whatever is said beside them', () => {
     const planted = { 'engine/a.ts': 'const a = b as unknown as Task // it is one\n' }

@@ -13,15 +13,6 @@ import {
   type Payment,
 } from './models.ts'
 
-/** A payment method of a user, to read. */
-function findMethod(
-  user: SharedRow<AirlineUser>,
-  id: Value,
-): SharedRow<AirlinePaymentMethod> | undefined {
-  const key = keyOf(id)
-  return key === undefined ? undefined : user.payment_methods.get(key)
-}
-
 /** Pays for a change of a reservation; a gift card is charged before the payment is checked, as in tau2. */
 export function payForUpdate(
   self: Self,
@@ -38,6 +29,15 @@ export function payForUpdate(
     if (own?.source === 'gift_card') own.amount = subtract(own.amount, price, '-=')
   }
   return equals(price, 0n) ? undefined : airlinePaymentModel.create({ payment_id, amount: price })
+}
+
+/** A payment method of a user, to read. */
+function findMethod(
+  user: SharedRow<AirlineUser>,
+  id: Value,
+): SharedRow<AirlinePaymentMethod> | undefined {
+  const key = keyOf(id)
+  return key === undefined ? undefined : user.payment_methods.get(key)
 }
 
 /** The payments of a booking must be the user's own, have the balance, and add up. */

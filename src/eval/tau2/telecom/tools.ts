@@ -171,10 +171,6 @@ function sliceEnd(limit: Value): number | undefined {
   throw typeError('slice indices must be integers or None or have an __index__ method')
 }
 
-function isAtMostZero(amount: Value): boolean {
-  return equals(amount, 0n) || isLess(amount, 0n, '<=')
-}
-
 function refuel(
   self: Self,
   args: { readonly [K in 'customer_id' | 'line_id' | 'gb_amount']: Value },
@@ -197,4 +193,8 @@ function refuel(
     ['new_data_refueling_gb', own.data_refueling_gb],
     ['charge', amount],
   ])
+}
+
+function isAtMostZero(amount: Value): boolean {
+  return equals(amount, 0n) || isLess(amount, 0n, '<=')
 }

@@ -27,21 +27,6 @@ import {
 } from './switches.ts'
 import { networkStatuses, type Phone } from './user-models.ts'
 
-/** A function that presses a switch into a position. */
-function presses(toggle: (self: Self) => boolean, wanted: boolean, words: string): Method {
-  return method([], (self) => {
-    press(toggle, self, wanted)
-    return words
-  })
-}
-
-/** An assertion about one property of the phone. */
-function phoneHas(field: keyof Phone & string): Method {
-  return method(['expected_status'], (self, { expected_status }) =>
-    equals(phoneOf(self)[field], expected_status),
-  )
-}
-
 /** Set-up functions and assertions. */
 export const userFunctions: Readonly<Record<string, Method>> = {
   set_user_info: method(['name', 'phone_number'], (self, { name, phone_number }) => {
@@ -135,6 +120,21 @@ export const userFunctions: Readonly<Record<string, Method>> = {
   assert_mobile_data_usage_exceeded: method(['expected_status'], (self, { expected_status }) =>
     equals(surroundingsOf(self).mobile_data_usage_exceeded, expected_status),
   ),
+}
+
+/** A function that presses a switch into a position. */
+function presses(toggle: (self: Self) => boolean, wanted: boolean, words: string): Method {
+  return method([], (self) => {
+    press(toggle, self, wanted)
+    return words
+  })
+}
+
+/** An assertion about one property of the phone. */
+function phoneHas(field: keyof Phone & string): Method {
+  return method(['expected_status'], (self, { expected_status }) =>
+    equals(phoneOf(self)[field], expected_status),
+  )
 }
 
 function onOff(value: Value): string {

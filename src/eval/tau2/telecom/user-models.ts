@@ -130,17 +130,6 @@ const app: Model<AppStatus> = model<AppStatus>(
   forbid,
 )
 
-function usualApps(): Value {
-  const make = (app_name: string, ...granted: readonly string[]): [string, Value] => {
-    const allowed = Object.fromEntries(granted.map((name) => [name, true]))
-    return [app_name, app.create({ app_name, permissions: permissions.create(allowed) })]
-  }
-  return new Map([
-    make('messaging', 'sms', 'storage', 'phone'),
-    make('browser', 'network', 'storage'),
-  ])
-}
-
 const phone: Model<Phone> = model<Phone>(
   'MockPhoneAttributes',
   {
@@ -172,6 +161,17 @@ const phone: Model<Phone> = model<Phone>(
   },
   forbid,
 )
+
+function usualApps(): Value {
+  const make = (app_name: string, ...granted: readonly string[]): [string, Value] => {
+    const allowed = Object.fromEntries(granted.map((name) => [name, true]))
+    return [app_name, app.create({ app_name, permissions: permissions.create(allowed) })]
+  }
+  return new Map([
+    make('messaging', 'sms', 'storage', 'phone'),
+    make('browser', 'network', 'storage'),
+  ])
+}
 
 /** The model of a payment request. */
 export const paymentRequestModel: Model<PaymentRequest> = model<PaymentRequest>(
