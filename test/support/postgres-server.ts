@@ -18,6 +18,8 @@ export interface PostgresServer {
 
 /** How a server is started. */
 export interface PostgresServerOptions {
+  /** `debian`: the machine's own PostgreSQL (`debianFolder`) with its own defaults; the registry's if absent. */
+  readonly from?: 'debian'
   /** Whether a commit waits for the disk; without, all is quicker, and a crash of the machine may lose it. */
   readonly durable?: boolean
   /** A certificate and its key, in PEM: then it speaks TLS too, and `onlyTls` nothing else. */
@@ -27,15 +29,24 @@ export interface PostgresServerOptions {
 /** The folder of the platform's PostgreSQL, from the registry; undefined where it has none. */
 export const nativeFolder: string | undefined = findNative()
 
+/** The folder of Debian's PostgreSQL with its JIT compiler; undefined where it is not installed. */
+export const debianFolder: string | undefined = ['18', '17', '16', '15']
+  .map((version) => `/usr/lib/postgresql/${version}`)
+  .find(
+    (folder) =>
+      existsSync(join(folder, 'bin/initdb')) && existsSync(join(folder, 'lib/llvmjit.so')),
+  )
+
 const nobody = 65_534
 const isRoot = process.getuid?.() === 0
 
 /** Starts a PostgreSQL in about a second. It ends with this process, however that ends. */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
-  if (nativeFolder === undefined) throw new Error('There is no PostgreSQL for this platform')
+  const original = options.from === 'debian' ? debianFolder : nativeFolder
+  if (original === undefined) throw new Error('There is no PostgreSQL for this platform')
   const folder = await mkdtemp(join(tmpdir(), 'corral-postgres-'))
   try {
-    const place = await prepare(folder, nativeFolder)
+    const place = await prepare(folder, original)
     if (options.tls) await writeTls(place, options.tls)
     const { port, ...first } = await runSomewhere(place, options)
     let running: Running = first
@@ -65,11 +76,10 @@ interface Place {
 
 /** Makes a cluster. PostgreSQL does not run as root, so there it is somebody else's, with programs that they can read. */
 async function prepare(folder: string, original: string): Promise<Place> {
-  const native = isRoot ? join(folder, 'native') : original
-  if (isRoot) {
-    await chmod(folder, 0o755)
-    await cp(original, native, { recursive: true })
-  }
+  const isCopied = isRoot && original !== debianFolder
+  const native = isCopied ? join(folder, 'native') : original
+  if (isRoot) await chmod(folder, 0o755)
+  if (isCopied) await cp(original, native, { recursive: true })
   const links = join(folder, 'lib')
   await mkdir(links)
   await link(native, links)
@@ -91,6 +101,7 @@ async function prepare(folder: string, original: string): Promise<Place> {
 
 /** Packages of the registry hold no links, so the names that libraries are asked for are made here. */
 async function link(native: string, links: string): Promise<void> {
+  if (native === debianFolder) return
   const listed: unknown = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
   const made = new Set<string>()
   for (const { source, target } of listed as { source: string; target: string }[]) {
@@ -160,17 +171,17 @@ const guarded = '"$@" & server=$!; cat >/dev/null; kill -QUIT $server; wait $ser
 async function run(
   { bin, data, env }: Place,
   port: number,
-  { durable = false, tls }: PostgresServerOptions,
+  { durable = false, tls, from }: PostgresServerOptions,
 ): Promise<Running> {
-  const settings = {
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
+  const place = { listen_addresses: '127.0.0.1', unix_socket_directories: '' }
+  const quick = {
     max_connections: '300',
     shared_buffers: '64MB',
     dynamic_shared_memory_type: 'mmap',
     fsync: durable ? 'on' : 'off',
     ssl: tls ? 'on' : 'off',
   }
+  const settings = from === 'debian' ? place : { ...place, ...quick }
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const server = [join(bin, 'postgres'), '-D', data, '-p', String(port), ...args]
   const child = spawn('sh', ['-c', guarded, 'sh', ...server], {

@@ -5,13 +5,14 @@ import type { ClaimRequest, Store } from '../store.ts'
 import {
   type DatabaseRow,
   isCollision,
+  liveAndDead,
   liveReplicas,
   type Names,
   type Readers,
   type SqlStatement,
   toDatabaseError,
 } from './connection.ts'
-import { headColumnsOf, toDatabaseHead, toldTo } from './rows.ts'
+import { headColumnsOf, ownTask, toDatabaseHead, toldTo } from './rows.ts'
 
 /** What claims are made with. */
 interface ClaimOptions {
@@ -128,12 +129,12 @@ function keyOf({ agent, build }: OrphanedBuild): string {
   return `${agent} ${build}`
 }
 
-/** Tasks that no replica runs, though there is work left. The registrations are looked at once. */
-const orphaned = 't.replica IS NOT NULL AND t.replica <> ALL (ARRAY(SELECT number FROM live))'
+/** Tasks that no replica runs, though there is work left: found by the numbers of the dead, in the index of what runs. */
+const orphaned = 't.replica IS NOT NULL AND t.replica = ANY (ARRAY(SELECT number FROM dead))'
 
 function orphanedIn(names: Names): string {
   const { schema } = names
-  return `WITH live AS MATERIALIZED (${liveReplicas(names)})
+  return `WITH RECURSIVE ${liveAndDead(names, 'task')}
     SELECT t.agent, t.build, EXISTS (SELECT 1 FROM ${schema}.replica r, unnest(r.agents, r.builds) AS s(agent, build)
         WHERE r.number IN (SELECT number FROM live) AND s.agent = t.agent AND s.build = t.build) AS served
     FROM (SELECT DISTINCT t.agent, t.build FROM ${schema}.task t WHERE ${orphaned}) t`
@@ -142,15 +143,16 @@ function orphanedIn(names: Names): string {
 function textsIn(names: Names) {
   const { schema } = names
   const live = `live AS MATERIALIZED (${liveReplicas(names)})`
+  const dead = liveAndDead(names, 'task')
   const wanted = `${orphaned} AND coalesce($2::text, t.agent) = t.agent
     AND ($3::text[] IS NULL OR t.build = ANY ($3::text[])) AND (t.timestamp, t.id) > ($5::text, $6::text)
     ORDER BY t.timestamp, t.id LIMIT $4::int`
   const at = `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   const record = `json_build_array(json_build_object('seq', version, 'kind', 'claim', 'by', $1::int, 'at', ${at}))`
   return {
-    look: `WITH ${live} SELECT ${headColumnsOf} FROM ${schema}.task t WHERE $1::int = 0 AND ${wanted}`,
+    look: `WITH RECURSIVE ${dead} SELECT ${headColumnsOf} FROM ${schema}.task t WHERE $1::int = 0 AND ${wanted}`,
     // The claim is a record of the log: the version moves, so that the former owner can write nothing more.
-    claim: `WITH ${live},
+    claim: `WITH RECURSIVE ${dead},
       orphan AS (SELECT t.id FROM ${schema}.task t WHERE ${wanted} FOR UPDATE OF t SKIP LOCKED),
       mine AS (UPDATE ${schema}.task t SET replica = $1::int, version = t.version + 1,
           watchers = ARRAY(SELECT w FROM unnest(t.watchers) AS w WHERE w IN (SELECT number FROM live))
@@ -162,7 +164,7 @@ function textsIn(names: Names) {
       const free = `(p.replica IS NULL OR p.replica = $1::int OR p.replica <> ALL (ARRAY(SELECT number FROM live)))`
       const behind = `p.cursor < t.version AND ${free} AND ${ofTask ? 'p.task_id = $2::text' : 'NOT p.done'}`
       const found = `SELECT p.number, p.cursor, p.record FROM ${schema}.push p
-        JOIN ${schema}.task t ON t.id = p.task_id WHERE ${behind} ORDER BY p.number`
+        CROSS JOIN LATERAL ${ownTask(schema)} t WHERE ${behind} ORDER BY p.number`
       if (!takes) return `WITH ${live}, found AS (${found}) SELECT cursor, record FROM found`
       // A look at all of them waits for none: the next look finds what is being written now.
       const locked = `${found} FOR UPDATE OF p ${ofTask ? '' : 'SKIP LOCKED'}`

@@ -3,7 +3,7 @@ import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import type { Client } from 'pg'
 import { A2AError } from '../../protocol/errors.ts'
 import { backoffMs, retry } from '../../shared/async.ts'
-import type { Clock } from '../../shared/clock.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
 import { readUrl } from '../../shared/text.ts'
 
 /** A statement. One with a name is parsed once per connection. */
@@ -32,6 +32,10 @@ export interface DatabaseConnectionOptions {
   readonly statementTimeoutMs: number
   /** What the database shows in its list of connections. */
   readonly name: string
+  /** The lease of a replica, which bounds what a connection of a replica that is gone may hold; the default if absent. */
+  readonly leaseMs?: number
+  /** Where time comes from; the machine's own if absent. */
+  readonly clock?: Clock
 }
 
 /** What a connection is told besides its answers. */
@@ -56,7 +60,7 @@ export async function connectDatabase(
   options: DatabaseConnectionOptions,
   events: ConnectionEvents = {},
 ): Promise<DatabaseConnection> {
-  const { statementTimeoutMs, name } = options
+  const { statementTimeoutMs, name, clock = systemClock } = options
   const { Client } = await loadDriver()
   const socket = new Socket()
   const client = new Client({
@@ -73,16 +77,51 @@ export async function connectDatabase(
   client.on('notification', ({ channel, payload = '' }) => events.notice?.(channel, payload))
   try {
     await client.connect()
-    // Not as a parameter of the start, which poolers refuse. Tables grow under plans that were made for small ones.
-    await client.query(
-      `SET statement_timeout = ${Math.round(statementTimeoutMs)}; SET enable_seqscan = off;
-       SET enable_hashjoin = off; SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan`,
-    )
+    await applySettings(client, sessionSettings(options))
   } catch (error) {
     socket.destroy()
     throw error
   }
-  return toConnection(client, socket)
+  return toConnection(client, socket, clock)
+}
+
+/** A setting of PostgreSQL and its value, in the unit of the setting. */
+export type SessionSetting = readonly [name: string, value: string]
+
+/**
+ * What every connection sets. Plans are made once per statement, and never compiled: the compiler takes longer than any of our
+ * statements. A client that is paused, cut off or gone holds its row locks no longer than about a lease.
+ */
+export function sessionSettings(
+  options: Pick<DatabaseConnectionOptions, 'statementTimeoutMs' | 'leaseMs'>,
+): readonly SessionSetting[] {
+  const { statementTimeoutMs, leaseMs = postgresDefaults.leaseMs } = options
+  return [
+    ['statement_timeout', `${Math.round(statementTimeoutMs)}ms`],
+    ['jit', 'off'],
+    ['plan_cache_mode', 'force_generic_plan'],
+    ['idle_in_transaction_session_timeout', `${Math.round(leaseMs)}ms`],
+    ['tcp_keepalives_idle', '5s'],
+    ['tcp_keepalives_interval', '2s'],
+    ['tcp_keepalives_count', '2'],
+    ['tcp_user_timeout', `${Math.round(2 * leaseMs)}ms`],
+    ['client_connection_check_interval', '1000ms'],
+  ]
+}
+
+/** Sets those of the settings that this PostgreSQL has. Not as parameters of the start, which poolers reject. */
+async function applySettings(client: Client, settings: readonly SessionSetting[]): Promise<void> {
+  const text = `SELECT set_config(s.name, w.value, false) FROM unnest($1::text[], $2::text[]) AS w(name, value)
+    JOIN pg_settings s ON s.name = w.name`
+  const set = (some: readonly SessionSetting[]) =>
+    client.query(text, [some.map(([name]) => name), some.map(([, value]) => value)])
+  try {
+    await set(settings)
+  } catch (error) {
+    // On some systems the database has this setting and cannot do it.
+    if (sqlStateOf(error) !== '22023') throw error
+    await set(settings.filter(([name]) => name !== 'client_connection_check_interval'))
+  }
 }
 
 /** The driver is an optional peer dependency: other stores do not need it. */
@@ -135,9 +174,22 @@ function withMode(url: string, mode: string): string {
   return url.replace(/([?&]sslmode=)[^&#]*/, (_, name: string) => `${name}${mode}`)
 }
 
-function toConnection(client: Client, socket: Socket): DatabaseConnection {
+/**
+ * How often plans are made anew. A plan that was made while a table was small reads the whole table; PostgreSQL itself makes a
+ * new one only after it has analysed the table, a minute later or never.
+ */
+const replanMs = 10_000
+
+function toConnection(client: Client, socket: Socket, clock: Clock): DatabaseConnection {
+  let plannedAt = clock.elapsed()
   return {
-    query: async (statement) => (await client.query<Record<string, unknown>>(statement)).rows,
+    async query(statement) {
+      if (clock.elapsed() - plannedAt >= replanMs) {
+        plannedAt = clock.elapsed()
+        await client.query('DISCARD PLANS')
+      }
+      return (await client.query<Record<string, unknown>>(statement)).rows
+    },
     async close() {
       await client.end().catch(() => {})
       socket.destroy()
@@ -422,6 +474,24 @@ export function liveReplicas({ schema, lockClass }: Names): string {
     SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = ${lockClass} AND l.objid = r.number::oid
     AND l.objsubid = 2 AND l.granted
     AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))`
+}
+
+/**
+ * Parts of a statement that begins WITH RECURSIVE: `live`, the replicas that live, and `dead`, the others that a table names. A
+ * released row names 0, which never lives.
+ */
+export function liveAndDead(names: Names, table: 'task' | 'push'): string {
+  return `live AS MATERIALIZED (${liveReplicas(names)}), ${numbersIn('named', `${names.schema}.${table}`)},
+    dead AS MATERIALIZED (SELECT number FROM named WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM live))`
+}
+
+/** The different numbers in the indexed column `replica`, each found from the one before it: quick, however many rows there are. */
+export function numbersIn(name: string, table: string): string {
+  return `${name} (number) AS (
+    (SELECT replica FROM ${table} WHERE replica IS NOT NULL ORDER BY replica LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t.replica FROM ${table} t WHERE t.replica > ${name}.number ORDER BY t.replica LIMIT 1)
+    FROM ${name} WHERE ${name}.number IS NOT NULL)`
 }
 
 /** Locks are the whole database's, so each schema has a class of its own. */

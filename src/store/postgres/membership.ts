@@ -16,6 +16,7 @@ import {
   databaseReason,
   liveReplicas,
   type Names,
+  numbersIn,
   type SqlStatement,
   toDatabaseError,
 } from './connection.ts'
@@ -492,15 +493,6 @@ function statements(names: Names): SessionStatements {
 function freed(schema: string, which = ''): string {
   return `mine AS (SELECT id FROM ${schema}.task WHERE replica = $1 ${which} ORDER BY id FOR UPDATE),
     tasks AS (UPDATE ${schema}.task t SET replica = 0 FROM mine WHERE t.id = mine.id AND t.replica = $1)`
-}
-
-/** The different numbers in an indexed column, each found from the one before it: quick, however many rows there are. */
-function numbersIn(name: string, table: string): string {
-  return `${name} (number) AS (
-    (SELECT replica FROM ${table} WHERE replica IS NOT NULL ORDER BY replica LIMIT 1)
-    UNION ALL
-    SELECT (SELECT t.replica FROM ${table} t WHERE t.replica > ${name}.number ORDER BY t.replica LIMIT 1)
-    FROM ${name} WHERE ${name}.number IS NOT NULL)`
 }
 
 /** The longest time between two reports of the same orphans. */

@@ -11,6 +11,7 @@ import type { ClusterFacts, ReplicaFacts } from '../feed.ts'
 import type { ListConditions, LogRecord, Scope, Store, TaskPage } from '../store.ts'
 import {
   type DatabaseRow,
+  liveAndDead,
   liveReplicas,
   type Names,
   type Readers,
@@ -20,6 +21,7 @@ import {
   headColumnsOf,
   keyColumn,
   listColumnsOf,
+  ownTask,
   partsName,
   scopeColumn,
   taskColumnsOf,
@@ -170,7 +172,7 @@ function createWebhookReads(
 ): Pick<Store, 'pushConfigs' | 'webhooks' | 'deadLetters'> {
   const configs = `SELECT cursor, record FROM ${schema}.push WHERE task_id = $1 ORDER BY number`
   const webhooks = `SELECT ${headColumnsOf}, t.version, p.cursor, p.record FROM ${schema}.push p
-    JOIN ${schema}.task t ON t.id = p.task_id WHERE coalesce($1::text, t.scope) = t.scope
+    CROSS JOIN LATERAL ${ownTask(schema)} t WHERE coalesce($1::text, t.scope) = t.scope
     ORDER BY t.timestamp DESC, t.id DESC, p.number LIMIT $2`
   const letters = `SELECT letter FROM ${schema}.dead_letter ORDER BY number DESC LIMIT $1`
   const lettersOf = `SELECT l.letter FROM ${schema}.dead_letter l JOIN ${schema}.task t ON t.id = l.task_id
@@ -229,8 +231,8 @@ function membersOf(names: Names): string {
 /** A commit waits for a standby where one is named and commits wait for more than this machine's disk. */
 function restOf(names: Names): string {
   const { schema: s } = names
-  return `WITH live AS (${liveReplicas(names)})
-    SELECT (SELECT count(*) FROM ${s}.task WHERE replica IS NOT NULL AND replica NOT IN (SELECT number FROM live)) AS orphans,
+  return `WITH RECURSIVE ${liveAndDead(names, 'task')}
+    SELECT (SELECT count(*) FROM ${s}.task WHERE replica IS NOT NULL AND replica = ANY (ARRAY(SELECT number FROM dead))) AS orphans,
       (SELECT count(*) FROM ${s}.inbox) AS inbox,
       current_setting('synchronous_standby_names') <> ''
         AND current_setting('synchronous_commit') NOT IN ('off', 'local') AS standby`

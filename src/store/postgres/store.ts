@@ -80,9 +80,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     url,
     name = 'corral',
     statementTimeoutMs = postgresDefaults.statementTimeoutMs,
+    leaseMs = postgresDefaults.leaseMs,
     tls,
+    clock = systemClock,
   } = options
-  const connection: DatabaseConnectionOptions = { url, tls, statementTimeoutMs, name }
+  const connection = { url, tls, statementTimeoutMs, name, leaseMs, clock }
   try {
     const names = namesIn(options.schema ?? postgresDefaults.schema)
     const first = await connectDatabase(connection)

@@ -52,6 +52,23 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
     })
   }
 
+  it('keeps the planner as the database has it, compiles nothing and bounds what it holds', async () => {
+    const connection = await connect()
+    const [changed] = await connection.query({
+      text: `SELECT json_object_agg(name, setting) AS settings FROM pg_settings WHERE source = 'session'`,
+    })
+    connection.destroy()
+    expect(changed?.settings).toMatchObject({
+      jit: 'off',
+      plan_cache_mode: 'force_generic_plan',
+      statement_timeout: '5000',
+      idle_in_transaction_session_timeout: '5000',
+      client_connection_check_interval: '1000',
+    })
+    const switches = Object.keys(Object(changed?.settings))
+    expect(switches.filter((name) => name.startsWith('enable_'))).toEqual([])
+  })
+
   it('says that it must be led past the pooler', async () => {
     const warning = await firstWarning(50, (first, second) => {
       let asked = 0
