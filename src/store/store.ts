@@ -362,4 +362,6 @@ export interface DeadLetter {
 export interface StoreHealth {
   readonly writable: boolean
   readonly reason?: string
+  /** How long the oldest commit that is not stored yet has waited, in milliseconds; absent where none waits. */
+  readonly oldestCommitMs?: number
 }

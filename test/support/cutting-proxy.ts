@@ -11,6 +11,11 @@ export interface CuttingProxy {
   heal(): void
   /** Breaks connections, all of them or those on which a statement ran that matches. */
   reset(matches?: StatementMatch): void
+  /**
+   * Lets nothing more through on the connections on which a statement ran that matches, as a firewall does that has forgotten
+   * them; new ones are not affected.
+   */
+  blackhole(matches: StatementMatch): void
   /** Breaks everything and lets nobody in any more: the process is gone. */
   kill(): void
   /** Lets everything through so many milliseconds later. */
@@ -68,6 +73,9 @@ export async function openCuttingProxy(url: string): Promise<CuttingProxy> {
     reset(matches) {
       for (const one of state.links) if (!matches || one.ran.some(matches)) one.end()
     },
+    blackhole(matches) {
+      for (const one of state.links) if (one.ran.some(matches)) one.isForgotten = true
+    },
     kill() {
       state.isGone = true
       for (const one of state.links) one.end()
@@ -101,6 +109,8 @@ interface State {
 interface Link {
   /** The statements that ran on it. */
   readonly ran: readonly string[]
+  /** Whether nothing gets through on it any more. */
+  isForgotten: boolean
   flush(): void
   end(): void
 }
@@ -110,11 +120,12 @@ function link(state: State, client: Socket, connectDatabase: () => Socket): void
   const statementOf = createStatements()
   let database: Socket | undefined
   let losing: (() => void) | undefined
-  const requests = createSide(state, 'requests', () => database)
-  const answers = createSide(state, 'answers', () => client)
+  const requests = createSide(state, 'requests', () => (one.isForgotten ? undefined : database))
+  const answers = createSide(state, 'answers', () => (one.isForgotten ? undefined : client))
 
   const one: Link = {
     ran,
+    isForgotten: false,
     flush() {
       if (!database) open()
       requests.flush()

@@ -25,7 +25,10 @@ import { isKeepable, parseNotice } from './rows.ts'
 
 /** What a feed is made of. */
 type FeedParts = Omit<MembershipParts, 'registered' | 'told'> &
-  WriteRetryOptions & { readonly readers: Readers }
+  WriteRetryOptions & {
+    /** Where messages are forwarded; a row that another client has locked holds no reader up. */
+    readonly forwarding: Readers
+  }
 
 /** How often what may have been missed is read. */
 const pollMs = 5_000
@@ -187,7 +190,7 @@ class InboxTable {
   readonly #sql: InboxStatements
 
   constructor(parts: FeedParts) {
-    this.#readers = parts.readers
+    this.#readers = parts.forwarding
     this.#retry = parts
     this.#sql = inboxStatements(parts.names)
   }

@@ -31,6 +31,10 @@ interface CommitsOptions {
   readonly clock: Clock
   /** How long commits are tried again while the database cannot be reached. */
   readonly timeoutMs: number
+  /** How long one attempt may take; then its connection is dropped, and the same writes are tried on a new one. */
+  readonly attemptMs: number
+  /** Drops the connection. */
+  reset(): Promise<void>
   committed(writes: number): void
   failed(): void
 }
@@ -47,6 +51,10 @@ export class Commits {
   #health: StoreHealth = { writable: true }
   /** Since when the database cannot be reached. */
   #awaySince: number | undefined
+  /** Since when the oldest commit of the group that is being written has waited. */
+  #oldest: number | undefined
+  /** Since when the group that is being written is tried. */
+  #writingSince: number | undefined
 
   constructor(options: CommitsOptions) {
     this.#options = options
@@ -55,23 +63,32 @@ export class Commits {
   commit(lines: readonly WriteLine[]): Promise<readonly WriteResult[]> {
     let bytes = 0
     for (const line of lines) bytes += line.bytes
-    return new Promise((resolve, reject) => this.#add({ lines, bytes, resolve, reject }))
+    const since = this.#options.clock.elapsed()
+    return new Promise((resolve, reject) => this.#add({ lines, bytes, since, resolve, reject }))
   }
 
   /** Does something else on the writing connection, between two groups. */
   between<T>(work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const run = (): Promise<void> => work().then(resolve)
-      this.#add({ lines: [], bytes: 0, resolve: () => {}, reject, work: run })
+      const since = this.#options.clock.elapsed()
+      this.#add({ lines: [], bytes: 0, since, resolve: () => {}, reject, work: run })
     })
   }
 
   health(): StoreHealth {
-    return this.#health
+    const oldestCommitMs = this.#ageOf(this.#oldest ?? this.#waiting.since)
+    return oldestCommitMs === 0 ? this.#health : { ...this.#health, oldestCommitMs }
+  }
+
+  /** For how long nothing could be written although something was tried, in milliseconds; 0 where commits go through. */
+  get stuckMs(): number {
+    return this.#ageOf(this.#awaySince ?? this.#writingSince)
   }
 
   /** The database takes writes again. */
   recovered(): void {
+    this.#awaySince = undefined
     if (!this.#health.writable) this.#health = { writable: true }
   }
 
@@ -79,6 +96,10 @@ export class Commits {
   async close(): Promise<void> {
     this.#closing.abort(new A2AError('unavailable', 'The store is closed'))
     await this.#running
+  }
+
+  #ageOf(since: number | undefined): number {
+    return since === undefined ? 0 : Math.round(this.#options.clock.elapsed() - since)
   }
 
   #add(one: WaitingCommit): void {
@@ -90,6 +111,7 @@ export class Commits {
   async #run(): Promise<void> {
     while (!this.#waiting.isEmpty) {
       const group = this.#waiting.next()
+      this.#oldest = group[0]?.since
       try {
         const [first] = group
         if (first?.work) await first.work()
@@ -98,7 +120,9 @@ export class Commits {
         for (const { reject } of group) reject(toDatabaseError('write', error))
         if (group[0]?.work === undefined) this.#fail(error)
       }
+      this.#writingSince = undefined
     }
+    this.#oldest = undefined
     this.#running = undefined
   }
 
@@ -107,14 +131,15 @@ export class Commits {
    * answered is known again. Once it has been away for so long, each further group is tried once.
    */
   async #write(lines: readonly WriteLine[]): Promise<readonly WriteResult[]> {
-    const { write, replica, clock } = this.#options
+    const { replica, clock } = this.#options
     const { signal } = this.#closing
     const number = replica()
     let isRepeated = false
     let collisions = 0
+    this.#writingSince = clock.elapsed()
     for (let failures = 1; ; failures++) {
       try {
-        const results = await write(lines, { replica: number, isRepeated })
+        const results = await this.#attempt(lines, { replica: number, isRepeated })
         this.#awaySince = undefined
         return results
       } catch (error) {
@@ -126,6 +151,20 @@ export class Commits {
         const ms = backoffMs(failures, { baseMs: 20, maxMs: 500, random: Math.random })
         await wait(clock, ms, signal)
       }
+    }
+  }
+
+  /**
+   * Writes once. A connection that a firewall has forgotten answers nothing: after so long it is dropped, which rejects the
+   * statement like any other broken connection.
+   */
+  async #attempt(lines: readonly WriteLine[], turn: CommitTurn): Promise<readonly WriteResult[]> {
+    const { write, clock, attemptMs, reset } = this.#options
+    const cancel = clock.after(attemptMs, () => void reset())
+    try {
+      return await write(lines, turn)
+    } finally {
+      cancel()
     }
   }
 
@@ -156,6 +195,8 @@ export class Commits {
 interface WaitingCommit {
   readonly lines: readonly WriteLine[]
   readonly bytes: number
+  /** When it came, by `Clock.elapsed`. */
+  readonly since: number
   resolve(results: readonly WriteResult[]): void
   reject(error: unknown): void
   readonly work?: () => Promise<void>
@@ -177,6 +218,11 @@ class WaitingCommits {
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0
+  }
+
+  /** When the oldest came; undefined where none waits. */
+  get since(): number | undefined {
+    return this.#waiting[0]?.since
   }
 
   /** Takes a commit in; false where there is no room for it. */

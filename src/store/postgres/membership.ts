@@ -17,6 +17,7 @@ import {
   liveReplicas,
   type Names,
   numbersIn,
+  type Readers,
   type SqlStatement,
   toDatabaseError,
 } from './connection.ts'
@@ -123,6 +124,8 @@ export class Membership {
   }
 
   async #register(listener: FeedListener): Promise<void> {
+    const obstacle = this.#parts.obstacle()
+    if (obstacle !== undefined) throw new Error(obstacle)
     const former = this.#former
     const registration = { serving: this.#serving, former }
     const session = await openSession(this.#parts, registration, this.#hear(listener))
@@ -213,6 +216,10 @@ interface SessionParts {
   readonly lookMs: number
   /** Opens a connection for this session alone. */
   connect(events: ConnectionEvents): Promise<DatabaseConnection>
+  /** Other connections, for all but the heartbeat: a lease must not wait behind anything else. */
+  readonly readers: Readers
+  /** Why this process cannot work now; undefined where it can. One that cannot gives its lease up. */
+  obstacle(): string | undefined
 }
 
 /** What a new registration says. */
@@ -327,14 +334,14 @@ class Session {
   /** Says anew which agents this process serves. */
   serve(serving: readonly AgentBuild[]): void {
     const values = [this.replica, ...columnsOf(serving)]
-    this.#ask({ text: this.#sql.serve, values }).catch(() =>
-      this.end('what it serves could not be written'),
-    )
+    this.#parts.readers
+      .run({ text: this.#sql.serve, values })
+      .catch(() => this.end('what it serves could not be written'))
   }
 
-  /** Frees the tasks of an agent for others, who are told. */
+  /** Frees the tasks of an agent for other replicas, and notifies them. */
   async release(agent: string): Promise<void> {
-    await this.#ask({ text: this.#sql.release, values: [this.replica, agent] })
+    await this.#parts.readers.run({ text: this.#sql.release, values: [this.replica, agent] })
   }
 
   /** Ends the registration: its tasks and deliveries are free for others, who are told. */
@@ -358,6 +365,8 @@ class Session {
 
   async #beat(): Promise<void> {
     const { clock, leaseMs } = this.#parts
+    const obstacle = this.#parts.obstacle()
+    if (obstacle !== undefined) return this.end(obstacle)
     const sent = moment(clock)
     try {
       const [row] = await this.#ask({
@@ -386,14 +395,14 @@ class Session {
 
   async #look(): Promise<void> {
     try {
-      const [row] = await this.#ask({ name: 'look', text: this.#sql.look })
+      const [row] = await this.#parts.readers.run({ name: 'look_live', text: this.#sql.look })
       if (this.#isOver) return
       const live = toNumbers(row?.live)
       // To others this process is dead, however often it says that it lives.
       if (!live.includes(this.replica)) this.end('its lock is gone, or its lease is over')
       else this.#listener.looked(live, toNumbers(row?.orphaned))
     } catch {
-      // Where the connection ended this is told; else the next look may do.
+      // The next look may succeed.
     }
   }
 

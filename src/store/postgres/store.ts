@@ -107,16 +107,23 @@ function createStore(
   const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes, pool = {} } = options
   const { foreignBuildAfterMs = postgresDefaults.foreignBuildAfterMs } = options
   const readers = createReaders(connection, pool.readers ?? postgresDefaults.readers)
-  const feed = new DatabaseFeed({ ...feedParts(options, connection, names), readers, clock })
+  // Forwards and claims wait for locks of rows; nothing else waits behind them.
+  const forwarding = createReaders(connection, 1)
+  const { leaseMs = postgresDefaults.leaseMs } = options
+  const obstacle = (): string | undefined =>
+    writing.commits.stuckMs > leaseMs ? 'nothing could be written for a whole lease' : undefined
+  const parts = { ...feedParts(options, connection, names), readers, forwarding, obstacle, clock }
+  const feed = new DatabaseFeed(parts)
   const replica = (): number => feed.replica
   const writing = createWriting({ options, connection, names, clock, replica })
-  const claims = createClaims({ readers, names, replica, clock, foreignBuildAfterMs })
+  const claims = createClaims({ readers: forwarding, names, replica, clock, foreignBuildAfterMs })
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
     await writing.close()
     await feed.leave()
     await readers.close()
+    await forwarding.close()
   }
 
   return {
@@ -172,6 +179,7 @@ interface WritingOptions {
 
 /** The writing half: commits, and what is done beside them, on one connection. */
 function createWriting({ options, connection, names, clock, replica }: WritingOptions) {
+  const { leaseMs = postgresDefaults.leaseMs } = options
   const link = new DatabaseLink(connection)
   const probe = `INSERT INTO ${names.schema}.probe VALUES (1, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET at = excluded.at`
@@ -186,6 +194,8 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
     replica,
     clock,
     timeoutMs: options.commitTimeoutMs ?? postgresDefaults.commitTimeoutMs,
+    attemptMs: Math.max(leaseMs / 2, leaseMs - 1_000),
+    reset: () => link.reset(),
     committed: upkeep.committed,
     failed: upkeep.failed,
   })

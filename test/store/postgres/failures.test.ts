@@ -22,6 +22,28 @@ describePostgres('replicas on PostgreSQL', () => {
   afterEach(() => world.close())
   const join = () => joinWorld(world)
 
+  it('write on a new connection when theirs answers nothing, and keep their lease', async () => {
+    const a = await join()
+    await a.store.commit([running('t')])
+    const { replica } = a.feed
+    world.proxyOf(a.store).blackhole((statement) => /INSERT INTO \S+\.task/.test(statement))
+    expect(await a.store.commit([write('t', { expectedVersion: 1 })])).toEqual([{ version: 2 }])
+    expect((await a.store.records('t', 0)).map(seqOf)).toEqual([1, 2])
+    expect(a.feed.replica).toBe(replica)
+  })
+
+  it('say how long their oldest commit has waited', async () => {
+    const a = await join()
+    await a.store.commit([running('t')])
+    expect(a.store.health()).toEqual({ writable: true })
+    await world.cut(a.store)
+    const committed = a.store.commit([write('t', { expectedVersion: 1 })])
+    await world.until(async () => (a.store.health().oldestCommitMs ?? 0) > 0)
+    await world.heal(a.store)
+    expect(await committed).toEqual([{ version: 2 }])
+    expect(a.store.health().oldestCommitMs).toBeUndefined()
+  })
+
   describe('whose answer is lost', () => {
     it('stores a new task once', async () => {
       const a = await join()

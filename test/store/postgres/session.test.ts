@@ -1,12 +1,14 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { createDeferred } from '../../../src/shared/async.ts'
 import { systemClock } from '../../../src/shared/clock.ts'
 import {
   type ConnectionEvents,
   connectDatabase,
   type DatabaseConnection,
   namesIn,
+  type Readers,
 } from '../../../src/store/postgres/connection.ts'
-import { Membership } from '../../../src/store/postgres/membership.ts'
+import { Membership, type MembershipParts } from '../../../src/store/postgres/membership.ts'
 import { migrateDatabase } from '../../../src/store/postgres/schema.ts'
 import { createListener } from '../../contracts/feed/world.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'
@@ -19,15 +21,16 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
     return connectDatabase(options, events)
   }
 
-  /** Registers a process, and resolves with the first warning that it gives. */
+  /** Registers a process on a connection, and resolves with the first warning that it gives. */
   async function firstWarning(
-    beatMs: number,
-    pool: (first: DatabaseConnection, second: DatabaseConnection) => DatabaseConnection,
+    connection: (first: DatabaseConnection, second: DatabaseConnection) => DatabaseConnection,
+    parts: Partial<MembershipParts> = {},
   ): Promise<string> {
     const names = namesIn(database.newSchema())
     const first = await connect()
     await migrateDatabase(first, names)
-    const second = await connect()
+    const [second, third] = [await connect(), await connect()]
+    const readers: Readers = { read: third.query, run: third.query, close: third.close }
     return new Promise((resolve, reject) => {
       const warn = (fields: object, message: string) =>
         resolve(`${message} ${JSON.stringify(fields)}`)
@@ -36,17 +39,19 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
         clock: systemClock,
         name: 'test',
         leaseMs: 60_000,
-        beatMs,
+        beatMs: 50,
         lookMs: 50,
-        connect: async () => pool(first, second),
+        connect: async () => connection(first, second),
         logger: { debug() {}, info() {}, warn, error: warn },
+        readers,
+        obstacle: () => undefined,
         told() {},
         registered() {},
+        ...parts,
       })
       onTestFinished(async () => {
         await membership.leave()
-        first.destroy()
-        second.destroy()
+        for (const one of [first, second, third]) one.destroy()
       })
       membership.join([], createListener().listener).catch(reject)
     })
@@ -70,7 +75,7 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
   })
 
   it('says that it must be led past the pooler', async () => {
-    const warning = await firstWarning(50, (first, second) => {
+    const warning = await firstWarning((first, second) => {
       let asked = 0
       return {
         // The registration and LISTEN on one, and then in turn, while both live.
@@ -85,19 +90,54 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
 
   it('is made anew where its lock went with the connection that had it', async () => {
     // The beat would notice the other connection as well.
-    const warning = await firstWarning(20_000, (first, second) => {
+    const pool = (first: DatabaseConnection, second: DatabaseConnection): DatabaseConnection => {
       let asked = 0
       return {
         async query(statement) {
-          if (++asked <= 2) return first.query(statement)
-          if (asked === 3) await first.close()
-          return second.query(statement)
+          if (++asked > 2) return second.query(statement)
+          const rows = await first.query(statement)
+          if (asked === 2) await first.close()
+          return rows
         },
         close: async () => {},
         destroy() {},
       }
-    })
+    }
+    const warning = await firstWarning(pool, { beatMs: 20_000 })
     expect(warning).toContain('The registration of this replica is lost')
     expect(warning).toContain('its lock is gone')
+  })
+
+  it('confirms its lease while everything else waits', async () => {
+    const never = new Promise<never>(() => {})
+    const stuck: Readers = { read: () => never, run: () => never, close: async () => {} }
+    const beats: string[] = []
+    const five = createDeferred<void>()
+    const counted = (first: DatabaseConnection): DatabaseConnection => ({
+      ...first,
+      query(statement) {
+        if (statement.name === 'beat' && beats.push(statement.name) === 5) five.resolve()
+        return first.query(statement)
+      },
+    })
+    const warned = firstWarning(counted, { readers: stuck, lookMs: 10 })
+    expect(await Promise.race([five.promise, warned])).toBeUndefined()
+  })
+
+  it('gives its lease up, and says why, while it cannot work', async () => {
+    let obstacle: string | undefined
+    let registrations = 0
+    const counted = (first: DatabaseConnection): DatabaseConnection => {
+      registrations += 1
+      return { ...first, destroy() {} }
+    }
+    const obstacles = { obstacle: () => obstacle }
+    const warned = firstWarning(counted, obstacles)
+    await expect.poll(() => registrations).toBe(1)
+    obstacle = 'nothing could be written for a whole lease'
+    expect(await warned).toContain('nothing could be written for a whole lease')
+    expect(registrations).toBe(1)
+    obstacle = undefined
+    await expect.poll(() => registrations).toBe(2)
   })
 })
