@@ -85,28 +85,46 @@ export async function connectDatabase(
   return toConnection(client, socket, clock)
 }
 
-/** A setting of PostgreSQL and its value, in the unit of the setting. */
-export type SessionSetting = readonly [name: string, value: string]
+/** A setting of PostgreSQL and its value, in the setting's own unit. */
+type SessionSetting = readonly [name: string, value: string]
 
 /**
  * What every connection sets. Plans are made once per statement, and never compiled: the compiler takes longer than any of our
  * statements. A client that is paused, cut off or gone holds its row locks no longer than about a lease.
  */
-export function sessionSettings(
+function sessionSettings(
   options: Pick<DatabaseConnectionOptions, 'statementTimeoutMs' | 'leaseMs'>,
 ): readonly SessionSetting[] {
   const { statementTimeoutMs, leaseMs = postgresDefaults.leaseMs } = options
   return [
-    ['statement_timeout', `${Math.round(statementTimeoutMs)}ms`],
+    ['statement_timeout', String(Math.round(statementTimeoutMs))],
     ['jit', 'off'],
     ['plan_cache_mode', 'force_generic_plan'],
-    ['idle_in_transaction_session_timeout', `${Math.round(leaseMs)}ms`],
-    ['tcp_keepalives_idle', '5s'],
-    ['tcp_keepalives_interval', '2s'],
+    ['idle_in_transaction_session_timeout', String(Math.round(leaseMs))],
+    ['tcp_keepalives_idle', '5'],
+    ['tcp_keepalives_interval', '2'],
     ['tcp_keepalives_count', '2'],
-    ['tcp_user_timeout', `${Math.round(2 * leaseMs)}ms`],
-    ['client_connection_check_interval', '1000ms'],
+    ['tcp_user_timeout', String(Math.round(2 * leaseMs))],
+    ['client_connection_check_interval', '1000'],
   ]
+}
+
+/**
+ * The statements that a person must run once where a connection does not keep its settings, as behind a pooler that shares
+ * connections between clients; none where it does.
+ */
+export async function missingSettings(
+  connection: DatabaseConnection,
+  options: DatabaseConnectionOptions,
+): Promise<readonly string[]> {
+  const settings = sessionSettings(options)
+  const rows = await connection.query({
+    text: `SELECT quote_ident(current_user) AS role, w.name, w.value
+      FROM unnest($1::text[], $2::text[]) AS w(name, value) JOIN pg_settings s ON s.name = w.name
+      WHERE s.setting <> w.value AND NOT (w.name LIKE 'tcp%' AND inet_client_addr() IS NULL)`,
+    values: [settings.map(([name]) => name), settings.map(([, value]) => value)],
+  })
+  return rows.map(({ role, name, value }) => `ALTER ROLE ${role} SET ${name} = '${value}';`)
 }
 
 /** Sets those of the settings that this PostgreSQL has. Not as parameters of the start, which poolers reject. */

@@ -14,6 +14,7 @@ import {
   createReaders,
   type DatabaseConnectionOptions,
   DatabaseLink,
+  missingSettings,
   type Names,
   namesIn,
   postgresDefaults,
@@ -90,6 +91,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const first = await connectDatabase(connection)
     try {
       await migrateDatabase(first, names)
+      const missing = (await missingSettings(first, connection)).join(' ')
+      if (missing !== '')
+        toLogger(options.logger).warn(
+          { settings: missing },
+          'Connections to the task store lose their settings, as behind a pooler: run these statements once in the database',
+        )
     } finally {
       await first.close()
     }

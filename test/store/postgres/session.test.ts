@@ -5,6 +5,7 @@ import {
   type ConnectionEvents,
   connectDatabase,
   type DatabaseConnection,
+  missingSettings,
   namesIn,
   type Readers,
 } from '../../../src/store/postgres/connection.ts'
@@ -72,6 +73,20 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
     })
     const switches = Object.keys(Object(changed?.settings))
     expect(switches.filter((name) => name.startsWith('enable_'))).toEqual([])
+  })
+
+  it('names the statements that replace the settings which a pooler drops', async () => {
+    const options = { url: database.url, tls: undefined, statementTimeoutMs: 5_000, name: 'test' }
+    const connection = await connect()
+    expect(await missingSettings(connection, options)).toEqual([])
+    await connection.query({ text: 'RESET ALL' })
+    expect(await missingSettings(connection, options)).toEqual(
+      expect.arrayContaining([
+        "ALTER ROLE corral SET jit = 'off';",
+        "ALTER ROLE corral SET idle_in_transaction_session_timeout = '5000';",
+      ]),
+    )
+    connection.destroy()
   })
 
   it('says that it must be led past the pooler', async () => {
