@@ -11,15 +11,16 @@ import {
   isCollision,
   isUnstorable,
   type Names,
+  type SqlStatement,
   sqlStateOf,
   toDatabaseError,
 } from './connection.ts'
 import { intArray, type TaskLine, textArray, type WriteLine } from './rows.ts'
 import {
   type CommitTurn,
-  createOtherWriter,
+  createOtherStatements,
   createTaskStatements,
-  type OtherWriter,
+  type OtherStatements,
   type TaskStatements,
 } from './statement.ts'
 
@@ -262,19 +263,20 @@ type CommitGroup = (
 interface GroupTools {
   readonly link: DatabaseLink
   readonly taskStatement: TaskStatements
-  readonly writeOther: OtherWriter
+  readonly otherStatement: OtherStatements
   readonly find: string
 }
 
 /**
- * Commits on one connection. Tasks of a group are one statement, which is its own transaction; a transaction of several is
- * begun only where something else is among them. What the database does not take is found by halves, and refused alone.
+ * Commits on one connection. Tasks of a group are one statement, which is its own transaction; where something else is among
+ * them, a transaction of several statements is sent at once. What the database does not take is found by halves, and refused
+ * alone: only there does a transaction wait for its client.
  */
 export function createCommitGroup(link: DatabaseLink, names: Names): CommitGroup {
   const tools: GroupTools = {
     link,
     taskStatement: createTaskStatements(names),
-    writeOther: createOtherWriter(names),
+    otherStatement: createOtherStatements(names),
     find: findIn(names),
   }
   return async (lines, turn) => {
@@ -283,6 +285,15 @@ export function createCommitGroup(link: DatabaseLink, names: Names): CommitGroup
     return group.results
   }
 }
+
+/** A statement of a group, and the reader of its answer. */
+interface GroupStatement {
+  readonly statement: SqlStatement
+  take(rows: readonly DatabaseRow[]): readonly number[]
+}
+
+const begin: SqlStatement = { text: 'BEGIN' }
+const end: SqlStatement = { text: 'COMMIT' }
 
 class GroupWriter {
   readonly results: WriteResult[]
@@ -304,8 +315,7 @@ class GroupWriter {
     const steps = planOf(this.#lines, places)
     if (steps.length === 0) return
     try {
-      if (steps.length === 1 && steps[0]?.type === 'tasks') await this.#run(steps[0])
-      else await this.#within(() => this.#runAll(steps))
+      await this.#runAll(steps)
     } catch (error) {
       if (!isUnstorable(error)) throw error
       await this.#within(() => this.#part(places))
@@ -329,7 +339,7 @@ class GroupWriter {
     const { link } = this.#tools
     await link.query({ text: 'SAVEPOINT part' })
     try {
-      await this.#runAll(planOf(this.#lines, places))
+      await this.#runAll(planOf(this.#lines, places), true)
       await link.query({ text: 'RELEASE SAVEPOINT part' })
     } catch (error) {
       if (!isUnstorable(error)) throw error
@@ -349,33 +359,48 @@ class GroupWriter {
     this.results[place] = { refused: refusalOf(line.write, { holding: culpritOf(error) }) }
   }
 
-  async #runAll(steps: readonly CommitStep[]): Promise<void> {
-    for (const step of steps) await this.#run(step)
+  /** Writes all steps, several of them as one transaction; within a transaction of its own where one is under way. */
+  async #runAll(steps: readonly CommitStep[], isWithin = false): Promise<void> {
+    const { link } = this.#tools
+    const all = steps.flatMap((step) => this.#toStatements(step))
+    const statements = all.map(({ statement }) => statement)
+    const isOne = isWithin || statements.length === 1
+    const answers = await link.queryAll(isOne ? statements : [begin, ...statements, end])
+    const left: number[] = []
+    for (const [i, { take }] of all.entries()) left.push(...take(answers[isOne ? i : i + 1] ?? []))
+    if (left.length > 0) await this.#explain(left)
   }
 
-  async #run({ type, places }: CommitStep): Promise<void> {
-    if (type === 'tasks') return this.#writeTasks(places)
-    const { link, writeOther } = this.#tools
-    for (const place of places) {
+  /** The statements of a step; `take` reads the answer of each, and returns the places of tasks that were not stored. */
+  #toStatements({ type, places }: CommitStep): readonly GroupStatement[] {
+    if (type === 'tasks') return [this.#toTasksStatement(places)]
+    return places.flatMap((place) => {
       const line = this.#lines[place]
-      if (line?.type !== 'other') continue
-      this.results[place] = await writeOther((one) => link.query(one), line, this.#turn)
-    }
+      if (line?.type !== 'other') return []
+      const { statement, result } = this.#tools.otherStatement(line, this.#turn)
+      const take = (rows: readonly DatabaseRow[]): readonly number[] => {
+        this.results[place] = result(rows)
+        return []
+      }
+      return [{ statement, take }]
+    })
   }
 
-  async #writeTasks(places: readonly number[]): Promise<void> {
-    const { link, taskStatement } = this.#tools
+  #toTasksStatement(places: readonly number[]): GroupStatement {
     const lines = places.flatMap((place) => {
       const line = this.#lines[place]
       return line?.type === 'task' ? [line] : []
     })
-    const rows = await link.query(taskStatement(lines, this.#turn.replica))
-    for (const [i, place] of places.entries())
-      this.results[place] = { version: lines[i]?.version ?? 0 }
-    if (rows.length === lines.length) return
-    const stored = new Set(rows.map(({ id }) => id))
-    const left = places.filter((_, i) => !stored.has(lines[i]?.head.id))
-    await this.#explain(left)
+    return {
+      statement: this.#tools.taskStatement(lines, this.#turn.replica),
+      take: (rows) => {
+        for (const [i, place] of places.entries())
+          this.results[place] = { version: lines[i]?.version ?? 0 }
+        if (rows.length === lines.length) return []
+        const stored = new Set(rows.map(({ id }) => id))
+        return places.filter((_, i) => !stored.has(lines[i]?.head.id))
+      },
+    }
   }
 
   /** Finds out why tasks were not stored; or that they were, by a try whose answer was lost. */

@@ -19,6 +19,11 @@ export type DatabaseRow = Readonly<Record<string, unknown>>
 /** One connection to the database. It takes one statement at a time. */
 export interface DatabaseConnection {
   query(statement: SqlStatement): Promise<readonly DatabaseRow[]>
+  /**
+   * Sends several statements at once, without waiting for answers in between: so none of them waits, with locks held, for a
+   * client that is paused. Rejects with the first error.
+   */
+  queryAll(statements: readonly SqlStatement[]): Promise<readonly (readonly DatabaseRow[])[]>
   /** Says farewell, and waits for it; `destroy` for one that does not answer. */
   close(): Promise<void>
   destroy(): void
@@ -69,6 +74,7 @@ export async function connectDatabase(
     keepAlive: true,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: statementTimeoutMs + graceMs,
+    pipeline: true,
     stream: () => socket,
   })
   // The pending query rejects with it; without a listener it would end the process.
@@ -200,13 +206,28 @@ const replanMs = 10_000
 
 function toConnection(client: Client, socket: Socket, clock: Clock): DatabaseConnection {
   let plannedAt = clock.elapsed()
+
+  async function send(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
+    return (await client.query<Record<string, unknown>>(statement)).rows
+  }
+
+  async function replan(): Promise<void> {
+    plannedAt = clock.elapsed()
+    await client.query('DISCARD PLANS')
+  }
+
   return {
     async query(statement) {
-      if (clock.elapsed() - plannedAt >= replanMs) {
-        plannedAt = clock.elapsed()
-        await client.query('DISCARD PLANS')
-      }
-      return (await client.query<Record<string, unknown>>(statement)).rows
+      if (clock.elapsed() - plannedAt >= replanMs) await replan()
+      return send(statement)
+    },
+    async queryAll(statements) {
+      if (clock.elapsed() - plannedAt >= replanMs) await replan()
+      const answers = await Promise.allSettled(statements.map(send))
+      return answers.map((answer) => {
+        if (answer.status === 'rejected') throw answer.reason
+        return answer.value
+      })
     },
     async close() {
       await client.end().catch(() => {})
@@ -227,12 +248,21 @@ export class DatabaseLink {
   }
 
   /** Runs a statement. Rejects with the driver's error; where that means a broken connection, the next begins with a new one. */
-  async query(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
+  query(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
+    return this.#use((connection) => connection.query(statement))
+  }
+
+  /** Runs statements that are sent at once, as `DatabaseConnection.queryAll` does. */
+  queryAll(statements: readonly SqlStatement[]): Promise<readonly (readonly DatabaseRow[])[]> {
+    return this.#use((connection) => connection.queryAll(statements))
+  }
+
+  async #use<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
     if (this.#closed) throw new Error('The connection is closed')
     this.#connection ??= connectDatabase(this.#options)
     const opening = this.#connection
     try {
-      return await (await opening).query(statement)
+      return await work(await opening)
     } catch (error) {
       if (isBroken(error) && this.#connection === opening) await this.#drop(opening)
       throw error

@@ -229,45 +229,52 @@ export interface CommitTurn {
 type Of<T extends Write['type']> = Extract<Write, { readonly type: T }>
 
 /** A write that is not a task's, as a statement, and what the answer means. */
-export type OtherWriter = (
-  run: (statement: SqlStatement) => Promise<readonly DatabaseRow[]>,
+export interface OtherStatement {
+  readonly statement: SqlStatement
+  result(rows: readonly DatabaseRow[]): WriteResult
+}
+
+/** Makes the statement of a write that is not a task's. */
+export type OtherStatements = (
   line: { readonly write: OtherWrite; readonly text: string },
   turn: CommitTurn,
-) => Promise<WriteResult>
+) => OtherStatement
 
 const missing: WriteResult = { conflict: 0 }
 const gone: WriteResult = { version: 0 }
 
 /** Writes webhooks, their cursors, values of contexts, and removes. */
-export function createOtherWriter(names: Names): OtherWriter {
+export function createOtherStatements(names: Names): OtherStatements {
   const texts = textsIn(names)
   const value = valueStatements(names)
-  return async (run, { write, text }, turn) => {
+  return ({ write, text }, turn) => {
+    const { replica } = turn
     switch (write.type) {
-      case 'deleteTask': {
-        const rows = await run(named('delete_task', texts.deleteTask, [turn.replica, write.id]))
-        return removed(rows.length > 0, gone, turn)
-      }
+      case 'deleteTask':
+        return {
+          statement: named('delete_task', texts.deleteTask, [replica, write.id]),
+          result: (rows) => removed(rows.length > 0, gone, turn),
+        }
       case 'pushConfig': {
         const { taskId, id, cursor } = write.record
-        const values = [turn.replica, taskId, id, cursor, text]
-        return versionIn(await run(named('push', texts.push, values)))
+        const statement = named('push', texts.push, [replica, taskId, id, cursor, text])
+        return { statement, result: versionIn }
       }
-      case 'deletePushConfig': {
-        const values = [turn.replica, write.taskId, write.id]
-        const [row] = await run(named('delete_push', texts.deletePush, values))
-        if (row?.removed === true || turn.isRepeated) return versionIn(row ? [row] : [])
-        return missing
-      }
+      case 'deletePushConfig':
+        return {
+          statement: named('delete_push', texts.deletePush, [replica, write.taskId, write.id]),
+          result: ([row]) =>
+            row?.removed === true || turn.isRepeated ? versionIn(row ? [row] : []) : missing,
+        }
       case 'cursor':
-        return versionIn(await run(moved(texts.cursor, { write, text }, turn.replica)))
-      case 'deleteDeadLetter': {
-        const rows = await run(named('delete_letter', texts.deleteLetter, [write.id]))
-        return removed(rows.length > 0, gone, turn)
-      }
+        return { statement: moved(texts.cursor, { write, text }, replica), result: versionIn }
+      case 'deleteDeadLetter':
+        return {
+          statement: named('delete_letter', texts.deleteLetter, [write.id]),
+          result: (rows) => removed(rows.length > 0, gone, turn),
+        }
       case 'contextValue':
-        await run(value(write, text))
-        return gone
+        return { statement: value(write, text), result: () => gone }
     }
   }
 }

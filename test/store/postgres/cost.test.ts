@@ -66,6 +66,19 @@ describePostgres('the store in PostgreSQL', () => {
     ])
   })
 
+  it('sends a transaction at once, so that none waits for a process that is paused', async () => {
+    proxy.cut('answers')
+    const writes = [
+      write('hooked'),
+      { type: 'pushConfig', record: pushConfig('hooked', 'a') } as const,
+    ]
+    const committed = store.commit(writes)
+    const stored = () => database.query(`SELECT id FROM ${schema}.push WHERE task_id = 'hooked'`)
+    await expect.poll(stored).toEqual([{ id: 'a' }])
+    proxy.heal()
+    expect(await committed).toEqual([{ version: 1 }, { version: 1 }])
+  })
+
   it('takes on what it can while another process writes a webhook', async () => {
     const [one, other] = [pushConfig('first', 'one'), pushConfig('second', 'other')]
     await store.commit([

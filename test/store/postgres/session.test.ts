@@ -95,6 +95,7 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
       return {
         // The registration and LISTEN on one, and then in turn, while both live.
         query: (statement) => (++asked > 2 && asked % 2 ? second : first).query(statement),
+        queryAll: async () => [],
         close: async () => {},
         destroy() {},
       }
@@ -114,6 +115,7 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
           if (asked === 2) await first.close()
           return rows
         },
+        queryAll: async () => [],
         close: async () => {},
         destroy() {},
       }
