@@ -189,7 +189,7 @@ function hasTables(header: Buffer): boolean {
  * @returns the lock's connection; to close it is to release the lock.
  * @throws Error if another process, or another store of this one, has the file.
  */
-async function lockFile(path: string, driver?: DriverName): Promise<Connection> {
+export async function lockFile(path: string, driver?: DriverName): Promise<Connection> {
   const db = await openConnection(`${path}.lock`, driver)
   try {
     db.exec('PRAGMA synchronous = OFF')
