@@ -138,11 +138,15 @@ export interface ContextValues {
   /** The value under a key. */
   get(key: string): Promise<Json | undefined>
   /**
-   * Keeps a value; the last one wins, null takes it away. It is stored with the step or event that follows. Keys that
-   * begin with `corral:` are taken.
+   * Keeps a value; the last one wins, null takes it away. One that is set within a step is stored with the step's
+   * result, and not at all where the step fails; any other with the step or event that follows. Keys that begin with
+   * `corral:` are taken.
    */
   set(key: string, value: Json): void
 }
+
+/** The work of a step; what it sets in `values` is stored with its result. */
+export type StepWork<T extends Json> = (values: ContextValues) => Promise<T> | T
 
 /** What an agent knows and can do while it answers one message. */
 export interface Turn {
@@ -190,9 +194,11 @@ export interface Turn {
   reply(text: string | readonly Part[]): Message
   /**
    * Runs `work` once per turn and name, even across a crash: its result is in the log before anyone acts on it,
-   * and a turn that runs again gets the result without the work.
+   * and a turn that runs again gets the result without the work. `work` gets the values of the conversation, which it
+   * needs where it sets some while other steps run: what it sets by them is stored with this step's result. What is set by
+   * `turn.context` belongs to the step that began last.
    */
-  step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T>
+  step<T extends Json>(name: string, work: StepWork<T>): Promise<T>
   /**
    * What to call a step by in systems outside, such as an idempotency key, so that they can tell a repetition: a
    * step's result counts once, but its work may begin again where its process died before the result was stored.

@@ -43,6 +43,7 @@ export type {
   Draft,
   Health,
   StatusDraft,
+  StepWork,
   Turn,
   WaitingTask,
 } from './agent.ts'

@@ -22,6 +22,7 @@ import type {
   ChunkOptions,
   ContextValues,
   Draft,
+  StepWork,
   Turn,
 } from './agent.ts'
 import { collectTask } from './reply.ts'
@@ -111,7 +112,7 @@ export class WrappedTurn implements Readonly<{ [Name in keyof Required<Turn>]: T
   reply(content: string | readonly Part[]): Message {
     return this.#outer.reply(content)
   }
-  step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+  step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
     return this.#outer.step(name, work)
   }
   stepKey(name: string): string {
@@ -164,7 +165,7 @@ export class InnerTurn extends WrappedTurn {
   override get outputSchema(): JsonObject | undefined {
     return undefined
   }
-  override step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+  override step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
     return this.#outer.step(`${this.#space}/${name}`, work)
   }
   override stepKey(name: string): string {
@@ -175,6 +176,41 @@ export class InnerTurn extends WrappedTurn {
   }
   override save(key: string, value: Json): Promise<void> {
     return this.#outer.save(`${this.#space}/${key}`, value)
+  }
+}
+
+/**
+ * The values of a conversation as one turn sees them while steps of it run: what it sets belongs to the step that began
+ * last, and where none runs to what is around the turn.
+ */
+export class SteppedValues implements ContextValues {
+  readonly #outer: ContextValues
+  readonly #running: ContextValues[] = []
+
+  constructor(outer: ContextValues) {
+    this.#outer = outer
+  }
+
+  get(key: string): Promise<Json | undefined> {
+    return this.#innermost.get(key)
+  }
+
+  set(key: string, value: Json): void {
+    this.#innermost.set(key, value)
+  }
+
+  /** Does the work of a step, and knows that it runs. */
+  async run<T extends Json>(work: StepWork<T>, values: ContextValues): Promise<T> {
+    this.#running.push(values)
+    try {
+      return await work(values)
+    } finally {
+      this.#running.splice(this.#running.indexOf(values), 1)
+    }
+  }
+
+  get #innermost(): ContextValues {
+    return this.#running.at(-1) ?? this.#outer
   }
 }
 
@@ -311,6 +347,10 @@ function createLoneTurn(given: Message): Turn {
   const saved = new Map<string, Json>()
   const values = new Map<string, Json>()
   const steps = new Map<string, Promise<Json>>()
+  const context: ContextValues = {
+    get: async (key) => values.get(key),
+    set: (key, value) => void values.set(key, value),
+  }
   const reply: Turn['reply'] = (content) => newMessage('ROLE_AGENT', content, ids)
   const status: Turn['status'] = (state, text) => ({
     statusUpdate: { status: { state, ...(text !== undefined && { message: reply(text) }) } },
@@ -335,18 +375,15 @@ function createLoneTurn(given: Message): Turn {
     artifact: (artifact, options = {}) => ({ artifactUpdate: { artifact, ...options } }),
     ask: (text) => status('TASK_STATE_INPUT_REQUIRED', text),
     reply,
-    step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
-      const known = steps.get(name) ?? Promise.resolve().then(work)
+    step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
+      const known = steps.get(name) ?? Promise.resolve(context).then(work)
       steps.set(name, known)
       return known as Promise<T> // of the same name, so of the same work
     },
     stepKey: (name) => `${ids.taskId}/1/${name}`,
     load: (key) => saved.get(key),
     save: async (key, value) => void saved.set(key, value),
-    context: {
-      get: async (key) => values.get(key),
-      set: (key, value) => void values.set(key, value),
-    },
+    context,
     away: () => async () => {},
     trace: () => {},
     conversation: async () => [],

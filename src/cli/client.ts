@@ -14,7 +14,7 @@ import {
 } from '../client/index.ts'
 import type { AgentCard, SecurityScheme } from '../index.ts'
 import { readUrl } from '../shared/text.ts'
-import { collect, readSecret, toCount } from './command.ts'
+import { collect, readSecret, toSeconds } from './command.ts'
 import { allowing, CliError } from './errors.ts'
 import { stderr } from './screen.ts'
 
@@ -58,7 +58,7 @@ export function addClientOptions(command: Command): Command {
     .option('--card-keys <file>', 'JSON Web Key Set; take only a card that one of its keys signed')
     .addOption(new Option('--binding <name>', 'only this binding').choices(Object.keys(bindings)))
     .addOption(new Option('--protocol <version>', 'only this version').choices(['1.0', '0.3']))
-    .option('--timeout <seconds>', 'longest wait for an answer (default: 300)', toCount)
+    .option('--timeout <seconds>', 'longest wait for an answer (default: 300)', toSeconds)
     .option('--no-verify-ssl', 'do not check TLS certificates')
 }
 

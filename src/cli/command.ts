@@ -55,6 +55,17 @@ export function toCount(text: string): number {
   return count
 }
 
+/** Ten years: a longer time is a slip of the finger. */
+const maxSeconds = 10 * 366 * 86_400
+
+/** How long something may take, in seconds, from the command line. */
+export function toSeconds(text: string): number {
+  const seconds = text.trim() === '' ? Number.NaN : Number(text)
+  if (!(seconds > 0 && seconds <= maxSeconds))
+    throw new InvalidArgumentError('It is a number of seconds above 0, and ten years at most.')
+  return seconds
+}
+
 /** Adds to the values that an option was given before. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]

@@ -1,4 +1,4 @@
-import type { ChunkOptions, ContextValues, Draft, Turn } from '../agents/agent.ts'
+import type { ChunkOptions, ContextValues, Draft, StepWork, Turn } from '../agents/agent.ts'
 import { ContentBlocked } from '../agents/guards/check.ts'
 import {
   type ReplyPlace,
@@ -6,6 +6,7 @@ import {
   readAgentEvent,
   responseArtifact,
 } from '../agents/reply.ts'
+import { SteppedValues } from '../agents/wrap.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { hopsExtension } from '../protocol/extensions.ts'
 import { type AuthContext, anonymous } from '../protocol/operations.ts'
@@ -23,7 +24,7 @@ import type {
 } from '../protocol/types.ts'
 import { isAsyncIterable, myTurn } from '../shared/async.ts'
 import { newId } from '../shared/ids.ts'
-import { copyOf } from '../shared/json.ts'
+import { copyOf, mustSerialise } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
 import { weigh } from '../store/size-limits.ts'
 import type { Scope, Store } from '../store/store.ts'
@@ -50,7 +51,8 @@ export class ActiveTurn implements Turn, ReplyPlace {
   #task: Task | undefined
   #controller: AbortController | undefined
   #steps: Map<string, Promise<Json>> | undefined
-  #context: ContextValues | undefined
+  #values: TurnValues | undefined
+  #context: SteppedValues | undefined
   hasResponse = false
   /** Set where the agent returned a task that it finishes later. */
   finishesLater = false
@@ -157,7 +159,7 @@ export class ActiveTurn implements Turn, ReplyPlace {
     }
   }
 
-  step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+  step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
     // A step's result is what its own work returns, so it has that type.
     const known = this.#steps?.get(name) as Promise<T> | undefined
     if (known) return known
@@ -173,20 +175,27 @@ export class ActiveTurn implements Turn, ReplyPlace {
     return `${this.taskId}/${this.number}/${name}`
   }
 
-  async #runStep<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+  async #runStep<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
     const { log, engine } = this.#run
     const done = this.#queued.steps?.get(name)
     // A step's result is what its own work once returned, so it has that type.
     if (done !== undefined) return done as T
     if (!engine.mayBegin()) await engine.whenMayBegin()
     this.mustBeOpen()
-    const result = await work()
-    mustBeJson(result)
-    this.mustBeOpen()
-    this.#run.openTask()
-    log.append({ kind: 'step', turn: this.number, name, result: result ?? null })
-    await log.committed()
-    return result
+    const values = new StepValues(this.#turnValues)
+    try {
+      const result = await this.context.run(work, values)
+      mustBeJson(result)
+      this.mustBeOpen()
+      this.#run.openTask()
+      log.append({ kind: 'step', turn: this.number, name, result: result ?? null })
+      // In the same tick as the record, so that one commit has both.
+      values.store()
+      await log.committed()
+      return result
+    } finally {
+      values.release()
+    }
   }
 
   load(key: string): Json | undefined {
@@ -225,9 +234,14 @@ export class ActiveTurn implements Turn, ReplyPlace {
     return copyOf(earlier.slice(-limit))
   }
 
-  get context(): ContextValues {
-    this.#context ??= new TurnValues(this.#run, this)
+  get context(): SteppedValues {
+    this.#context ??= new SteppedValues(this.#turnValues)
     return this.#context
+  }
+
+  get #turnValues(): TurnValues {
+    this.#values ??= new TurnValues(this.#run, this)
+    return this.#values
   }
 
   away(): () => Promise<void> {
@@ -426,10 +440,14 @@ function spoken(task: Task): readonly Message[] {
 /** How the keys of values begin that we keep ourselves. */
 const ownKeys: string = 'corral:'
 
-/** The values of a context as one turn sees them: what it has set itself, and what the store had when it first asked. */
+/**
+ * The values of a context as one turn sees them: those that its running steps have set, those that it has set before or
+ * between them, and those that the store had when it first asked.
+ */
 class TurnValues implements ContextValues {
   readonly #run: TaskRun
   readonly #turn: ActiveTurn
+  readonly #steps = new Set<ReadonlyMap<string, Json>>()
   #set: Map<string, Json> | undefined
   #stored: ReadonlyMap<string, Json> | undefined
   #loading: Promise<ReadonlyMap<string, Json>> | undefined
@@ -440,38 +458,61 @@ class TurnValues implements ContextValues {
   }
 
   async get(key: string): Promise<Json | undefined> {
-    const stored = await this.#load()
-    const value = this.#set?.has(key) ? this.#set.get(key) : stored.get(key)
+    await this.#load()
+    const value = this.#known().get(key)
     return value === null ? undefined : copyOf(value)
   }
 
   set(key: string, value: Json): void {
+    this.put(key, this.#check(key, value))
+    if (this.#stored) return
+    const { log } = this.#run
+    void this.#checkLater(key, () => log.setContextValue(key, this.#stored?.get(key) ?? null))
+  }
+
+  /** Stores a value that was checked, with the records that follow. */
+  put(key: string, value: Json): void {
+    this.#set ??= new Map()
+    this.#set.set(key, value)
+    if (!key.startsWith(ownKeys)) this.#run.openTask()
+    this.#run.log.setContextValue(key, value)
+  }
+
+  /** Adds a value to those that a running step has set. */
+  setInStep(values: Map<string, Json>, key: string, value: Json): void {
+    const own = this.#check(key, value)
+    this.#steps.add(values)
+    values.set(key, own)
+    if (!this.#stored) void this.#checkLater(key, () => values.delete(key))
+  }
+
+  releaseStep(values: ReadonlyMap<string, Json>): void {
+    this.#steps.delete(values)
+  }
+
+  /** The turn's own copy of a value. @throws A2AError where it cannot be stored. */
+  #check(key: string, value: Json): Json {
     mustBeJson(value)
     this.#turn.mustBeOpen()
     const own = copyOf(value)
     const refusal = this.#refusalOf(key, own)
     if (refusal) throw refusal
-    this.#set ??= new Map()
-    this.#set.set(key, own)
-    if (!key.startsWith(ownKeys)) this.#run.openTask()
-    this.#run.log.setContextValue(key, own)
-    if (!this.#stored) void this.#checkLater(key)
+    return own
   }
 
-  async #load(): Promise<ReadonlyMap<string, Json>> {
+  async #load(): Promise<void> {
     const { engine, log } = this.#run
     this.#loading ??= engine.store.contextValues(log.scope, log.contextId)
     this.#stored = await this.#loading
-    return this.#stored
   }
 
   /** Where the store was not asked yet, what is too much is taken back as soon as that is known, and the task fails. */
-  async #checkLater(key: string): Promise<void> {
+  async #checkLater(key: string, takeBack: () => void): Promise<void> {
     try {
-      const stored = await this.#load()
-      const refusal = this.#refusalOf(key, this.#set?.get(key) ?? null)
+      await this.#load()
+      const refusal = this.#refusalOf(key, this.#known().get(key) ?? null)
       if (!refusal) return
-      this.#run.log.setContextValue(key, stored.get(key) ?? null)
+      takeBack()
       this.#turn.mustBeOpen()
       this.#run.outgrow(refusal)
     } catch {
@@ -484,15 +525,59 @@ class TurnValues implements ContextValues {
     const { maxContextBytes } = this.#run.engine.limits
     let bytes = value === null ? 0 : sizeOf(key, value)
     if (bytes === 0) return undefined
-    for (const [name, kept] of this.#set ?? [])
+    for (const [name, kept] of this.#known())
       if (name !== key && kept !== null) bytes += sizeOf(name, kept)
-    for (const [name, kept] of this.#stored ?? [])
-      if (name !== key && !this.#set?.has(name)) bytes += sizeOf(name, kept)
     if (bytes <= maxContextBytes) return undefined
     return new A2AError(
       'processingError',
       `The values of this conversation would be more than ${maxContextBytes} bytes`,
     )
+  }
+
+  #known(): ReadonlyMap<string, Json> {
+    if (!this.#set && this.#steps.size === 0) return this.#stored ?? noValues
+    const known = new Map(this.#stored)
+    for (const [key, value] of this.#set ?? []) known.set(key, value)
+    for (const values of this.#steps) for (const [key, value] of values) known.set(key, value)
+    return known
+  }
+}
+
+const noValues: ReadonlyMap<string, Json> = new Map()
+
+/** The values of a context as one step sees them: what the step sets is stored with its record, or not at all. */
+class StepValues implements ContextValues {
+  readonly #turn: TurnValues
+  #set: Map<string, Json> | undefined
+
+  constructor(turn: TurnValues) {
+    this.#turn = turn
+  }
+
+  async get(key: string): Promise<Json | undefined> {
+    if (!this.#set?.has(key)) return this.#turn.get(key)
+    const value = this.#set.get(key)
+    return value === null ? undefined : copyOf(value)
+  }
+
+  set(key: string, value: Json): void {
+    // Our own say the same however often they are set, and serve the step itself when it runs again.
+    if (key.startsWith(ownKeys)) {
+      this.#turn.set(key, value)
+      return
+    }
+    this.#set ??= new Map()
+    this.#turn.setInStep(this.#set, key, value)
+  }
+
+  /** Stores what the step has set, with the records that wait. */
+  store(): void {
+    this.release()
+    for (const [key, value] of this.#set ?? []) this.#turn.put(key, value)
+  }
+
+  release(): void {
+    if (this.#set) this.#turn.releaseStep(this.#set)
   }
 }
 
@@ -508,24 +593,8 @@ function sizeOf(key: string, value: Json): number {
  */
 function mustBeJson(value: unknown): void {
   try {
-    if (!isPlain(value, 0)) JSON.stringify(value)
+    mustSerialise(value)
   } catch (cause) {
     throw new A2AError('invalidAgentResponse', 'What the agent keeps is not JSON', { cause })
   }
-}
-
-/** Whether a look is enough to see that a value can be written. Whatever is in doubt is tried: deep ones, classes, circles. */
-function isPlain(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object') return typeof value !== 'bigint' && typeof value !== 'function'
-  if (value === null) return true
-  if (depth > 8) return false
-  if (Array.isArray(value))
-    return value.length < 1_000 && value.every((item) => isPlain(item, depth + 1))
-  if (Object.getPrototypeOf(value) !== Object.prototype || 'toJSON' in value) return false
-  for (const name in value) {
-    // true: what for-in names is a member
-    const member = (value as Readonly<Record<string, unknown>>)[name]
-    if (!isPlain(member, depth + 1)) return false
-  }
-  return true
 }

@@ -13,9 +13,24 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   after(ms, callback) {
+    if (ms > longestMs) return afterLong(ms, callback)
     const timer = setTimeout(callback, ms)
     return () => clearTimeout(timer)
   },
+}
+
+/** The longest delay of the platform's timers; they end a longer one at once. */
+const longestMs = 2 ** 31 - 1
+
+function afterLong(ms: number, callback: () => void): () => void {
+  const due = performance.now() + ms
+  let timer = setTimeout(look, longestMs)
+  function look(): void {
+    const left = due - performance.now()
+    if (left <= 0) callback()
+    else timer = setTimeout(look, Math.min(left, longestMs))
+  }
+  return () => clearTimeout(timer)
 }
 
 /** Tells the time as the protocol writes it. Within one millisecond it is written once: it is asked for at every event. */

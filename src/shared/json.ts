@@ -201,3 +201,24 @@ function withoutFence(text: string): string {
   if (!text.startsWith('```') || !text.endsWith('```')) return text
   return text.slice(text.indexOf('\n') + 1, -3).trim()
 }
+
+/** @throws whatever `JSON.stringify` throws for this value; most values are only looked at for that. */
+export function mustSerialise(value: unknown): void {
+  if (!isEasy(value, 0)) JSON.stringify(value)
+}
+
+/** Whether a look is enough to see that a value can be written. Whatever is in doubt is tried: deep ones, classes, circles. */
+function isEasy(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object') return typeof value !== 'bigint' && typeof value !== 'function'
+  if (value === null) return true
+  if (depth > 8) return false
+  if (Array.isArray(value))
+    return value.length < 1_000 && value.every((item) => isEasy(item, depth + 1))
+  if (Object.getPrototypeOf(value) !== Object.prototype || 'toJSON' in value) return false
+  for (const name in value) {
+    // true: what for-in names is a member
+    const member = (value as Readonly<Record<string, unknown>>)[name]
+    if (!isEasy(member, depth + 1)) return false
+  }
+  return true
+}

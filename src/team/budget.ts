@@ -3,7 +3,7 @@ import { type ModelPrices, withCost } from '../agents/prices.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { addUsage, type Usage, usageBeyond, usageOf } from '../protocol/extensions.ts'
 import { isInterrupted } from '../protocol/task.ts'
-import type { BudgetConfig } from './config.ts'
+import { type BudgetConfig, teamDefaults } from './config.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** What the account of a run is made of. */
@@ -18,7 +18,7 @@ interface RunBudgetOptions {
   readonly onUnpriced?: ((usage: Usage) => void) | undefined
 }
 
-/** No run makes more delegations than this, whatever its configuration says. */
+/** The most rounds, items at once and hops that a team may be given. */
 export const hardCap = 100
 
 /** What one run has used and may still use. */
@@ -47,9 +47,12 @@ export class Budget {
    * @throws Overspent when the run has made too many, or it or a team around it has used too much.
    */
   spendHop(): void {
-    const maxHops = Math.min(this.#limits.maxHops ?? hardCap, hardCap)
-    if (++this.#hops > maxHops)
-      throw this.#overspent(`${maxHops} delegations`, maxHops < hardCap ? 'raise max_hops' : '')
+    const { maxDelegations = teamDefaults.maxDelegations, maxHops = maxDelegations } = this.#limits
+    const most = Math.min(maxDelegations, maxHops)
+    if (++this.#hops > most) {
+      const key = maxHops < maxDelegations ? 'max_hops' : 'max_delegations'
+      throw this.#overspent(`${most} delegations`, `raise ${key}`)
+    }
     this.check()
   }
 
@@ -116,8 +119,7 @@ export class Budget {
   }
 
   #overspent(limit: string, rest: string): Overspent {
-    const words = `The team has used up its budget of ${limit}`
-    return new Overspent(this, rest === '' ? words : `${words}: ${rest} in its budget`)
+    return new Overspent(this, `The team has used up its budget of ${limit}: ${rest} in its budget`)
   }
 }
 

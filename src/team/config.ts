@@ -85,7 +85,9 @@ export interface RouterConfig<Id extends string = string> {
 
 /** What one run may use up. */
 export interface BudgetConfig {
-  /** Calls of members in one run, at most 100, which is also the default. */
+  /** Calls of members in one run; 1,000 by default. */
+  readonly maxDelegations?: number
+  /** The same, at most 100: the lower of the two holds. */
   readonly maxHops?: number
   /** How many teams may stand above this one, over HTTP too; 16 by default. */
   readonly maxDepth?: number
@@ -218,6 +220,8 @@ export interface MapStep<Id extends string = string> extends StepRules {
 export interface MapRules<Id extends string> extends CallRules<Id>, AskRules {
   /** The list; what the previous answer holds as one if absent. */
   readonly over?: Rule<readonly Json[]>
+  /** The most items that the list may have; 1,000 by default. Each costs a delegation of the team's budget, or more. */
+  readonly maxItems?: number
   /** Items at once; 8 by default. */
   readonly maxParallel?: number
 }
@@ -253,6 +257,10 @@ export const teamDefaults = {
   maxRoutingHops: 10,
   /** Teams that a message may have passed. */
   maxDepth: 16,
+  /** Delegations in one run. */
+  maxDelegations: 1_000,
+  /** Items of a map. */
+  maxItems: 1_000,
   /** Items of a map at once. */
   maxParallel: 8,
   /** How often what the user says to an approval is taken as feedback. */

@@ -7,7 +7,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
-import type { Agent, AgentReply, Turn } from '../agents/agent.ts'
+import type { Agent, AgentReply, ContextValues, Turn } from '../agents/agent.ts'
 import { ContentBlocked, type VerdictQuestion } from '../agents/guards/check.ts'
 import { isUnguarded } from '../agents/guards/ready.ts'
 import { guardedAnswer } from '../agents/guards/with-guards.ts'
@@ -47,6 +47,8 @@ interface MemberCall {
   /** The reply in which the member asked what the message answers. */
   readonly asked: MemberReply | undefined
   readonly account: CallAccount
+  /** The values of the conversation: what is set by them is stored with the member's reply. */
+  readonly values: ContextValues
 }
 
 /**
@@ -67,17 +69,10 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
 
   const account = run.budget.open(key, run.memory.usedBy(key))
   const live = delegation.live && run.output.live(delegation.live, account)
-  const call: MemberCall = {
-    run,
-    delegation,
-    key,
-    live,
-    account,
-    asked: last,
-    message: answer ?? delegation.message,
-  }
+  const message = answer ?? delegation.message
   let fresh: MemberReply | undefined
-  const stepped = await run.turn.step(key, async () => {
+  const stepped = await run.turn.step(key, async (values) => {
+    const call = { run, delegation, key, live, account, asked: last, message, values }
     try {
       fresh = withUsed(await callWithRules(call), account.used)
     } finally {
@@ -91,7 +86,7 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   run.memory.remember(key, reply)
   if (isInterrupted(reply.state)) throw new Suspension(key, reply)
   run.budget.close(key)
-  return note(call, reply)
+  return note({ run, delegation, message }, reply)
 }
 
 /** Keeps the exchange, so that a member that is asked again knows what it said. */
@@ -348,6 +343,7 @@ async function speak(
     facesCaller: delegation.facesCaller ?? false,
     answerSchema: delegation.answerSchema,
     account: call.account,
+    values: call.values,
   })
   try {
     const tools = delegation.tools?.map((tool) => stopping(tool, link)) ?? []

@@ -1,12 +1,20 @@
 import { hash } from 'node:crypto'
-import type { Account, AgentEvent, ChunkOptions, Turn } from '../agents/agent.ts'
+import type {
+  Account,
+  AgentEvent,
+  ChunkOptions,
+  ContextValues,
+  StepWork,
+  Turn,
+} from '../agents/agent.ts'
 import { responseArtifact } from '../agents/reply.ts'
 import { toRefusal } from '../agents/tools.ts'
-import { InnerTurn, type InnerTurnOptions } from '../agents/wrap.ts'
+import { InnerTurn, type InnerTurnOptions, SteppedValues } from '../agents/wrap.ts'
 import { toUsageMetadata, type Usage, usageOf } from '../protocol/extensions.ts'
 import { textOf } from '../protocol/task.ts'
 import type {
   Artifact,
+  Json,
   JsonObject,
   Message,
   StreamResponse,
@@ -43,6 +51,8 @@ interface ChildTurnOptions extends InnerTurnOptions {
   /** The JSON Schema that the member is to answer by. */
   readonly answerSchema: JsonObject | undefined
   readonly account: Account
+  /** The values of the conversation, of the step that calls the member. */
+  readonly values: ContextValues
 }
 
 /**
@@ -56,6 +66,7 @@ export class ChildTurn extends InnerTurn {
   #task: Task | undefined
   #history: readonly Message[] | undefined
   #outside: Set<() => Promise<void>> | undefined
+  #values: SteppedValues | undefined
 
   constructor(parent: Turn, options: ChildTurnOptions) {
     super(parent, options)
@@ -90,6 +101,15 @@ export class ChildTurn extends InnerTurn {
 
   override get account(): Account {
     return this.#options.account
+  }
+
+  override get context(): SteppedValues {
+    this.#values ??= new SteppedValues(this.#options.values)
+    return this.#values
+  }
+
+  override step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
+    return super.step(name, (values) => this.context.run(work, values))
   }
 
   override away(): () => Promise<void> {

@@ -1,4 +1,4 @@
-import type { Agent, AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
+import type { Agent, AgentEvent, AgentInfo, ContextValues, Turn } from '../agents/agent.ts'
 import type { ModelPrices } from '../agents/prices.ts'
 import type { Tool } from '../agents/tools.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -154,11 +154,15 @@ export function traceRun(run: Run, entry: TraceEntry): void {
  * A decision that may come out differently each time: it is made once, by a durable step, and remembered over questions to
  * the user. What it gives is plain JSON. One that does not come to its end is left when the run is.
  */
-export async function decide<T>(run: Run, key: string, make: () => Promise<T> | T): Promise<T> {
+export async function decide<T>(
+  run: Run,
+  key: string,
+  make: (values: ContextValues) => Promise<T> | T,
+): Promise<T> {
   const known = run.memory.recall(key).at(-1)?.metadata?.decision
   if (known !== undefined) return known as T // what the same decision was in an earlier turn
-  const decision = await run.turn.step(key, async () => {
-    const making: unknown = make()
+  const decision = await run.turn.step(key, async (values) => {
+    const making: unknown = make(values)
     const isOpen = isPromiseLike(making)
     const made = isOpen ? await withSignal(Promise.resolve(making), run.link.signal) : making
     return made as Json // a step refuses what is not

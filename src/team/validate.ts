@@ -120,6 +120,7 @@ function checkScheduler(
 function checkBudget({ budget = {} }: TeamConfig, refuse: Refuse): void {
   const at = ['budget']
   const max = Number.MAX_SAFE_INTEGER
+  checkLimit({ at, name: 'maxDelegations', value: budget.maxDelegations, max }, refuse)
   checkLimit({ at, name: 'maxHops', value: budget.maxHops }, refuse)
   checkLimit({ at, name: 'maxDepth', value: budget.maxDepth }, refuse)
   checkLimit({ at, name: 'maxSeconds', value: budget.maxSeconds, max }, refuse)
@@ -326,7 +327,15 @@ const stepKinds: Readonly<Record<StepKey<Step>, ShapeRule>> = {
 
 const mapTable = table(
   {},
-  { agentId: text, steps: stepsShape, over: rule, maxParallel: number, ...ask, ...call },
+  {
+    agentId: text,
+    steps: stepsShape,
+    over: rule,
+    maxItems: number,
+    maxParallel: number,
+    ...ask,
+    ...call,
+  },
 )
 
 const stepTable = table(
@@ -357,6 +366,7 @@ const scheduler: ShapeRule = (value, path, refuse) => {
 }
 
 const limits: ShapeRules = {
+  maxDelegations: number,
   maxHops: number,
   maxDepth: number,
   maxSeconds: number,

@@ -42,6 +42,28 @@ describe('a durable step', () => {
     expect((await store.records(task.id, 0)).filter((one) => one.kind === 'step')).toHaveLength(1)
   })
 
+  test('sets values of the conversation with its result, and none where it fails', async () => {
+    const agent = defineAgent({ name: 'a' }, async (_message, turn) => {
+      const seen: unknown[] = []
+      const count = async (fails: boolean): Promise<number> => {
+        const count = Number((await turn.context.get('count')) ?? 0) + 1
+        turn.context.set('count', count)
+        await turn.save('counted', count)
+        seen.push(await turn.context.get('count'), await stored())
+        if (fails) throw new Error('not yet')
+        return count
+      }
+      await turn.step('count', () => count(true)).catch(() => {})
+      seen.push(await turn.context.get('count'))
+      await turn.step('count', () => count(false))
+      return JSON.stringify([...seen, await turn.context.get('count'), await stored()])
+    })
+    const { engine, store, scope } = createEngineFor(agent)
+    const stored = async () => (await store.contextValues(scope, 'c')).get('count')
+    const task = taskOf(await ask(engine, 'go', { contextId: 'c' }))
+    expect(textOf(task)).toBe(JSON.stringify([1, null, null, 1, null, 1, 1]))
+  })
+
   test('of one turn is not that of the next', async () => {
     let ran = 0
     const agent = defineAgent({ name: 'a' }, async function* (_message, turn) {

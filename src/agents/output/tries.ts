@@ -21,7 +21,7 @@ import type {
 } from '../../protocol/types.ts'
 import { digestOf } from '../../shared/ids.ts'
 import { askForJson, refuseAnswer } from '../../shared/json.ts'
-import type { Agent, AgentAnswer, AgentEvent, Turn, WaitingTask } from '../agent.ts'
+import type { Agent, AgentAnswer, AgentEvent, StepWork, Turn, WaitingTask } from '../agent.ts'
 import { type ReplyPlace, readAgentEvent, responseArtifact } from '../reply.ts'
 import { InnerTurn, WrappedTurn } from '../wrap.ts'
 
@@ -180,7 +180,7 @@ export class FirstTry extends WrappedTurn {
   override save(key: string, value: Json): Promise<void> {
     return this.#outer.save(toInner(key), value)
   }
-  override step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+  override step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
     return this.#outer.step(toInner(name), work)
   }
   override stepKey(name: string): string {

@@ -140,8 +140,14 @@ const mapSchema: z.ZodType<MapStep['map']> = z
     },
     over: described(filledText.optional(), {
       description:
-        'A CEL expression that gives the list, 100 items at most; the list that the previous answer is if absent.',
+        'A CEL expression that gives the list; the list that the previous answer is if absent.',
       examples: ['previous.data.chapters'],
+    }),
+    max_items: described(numberLike.optional(), {
+      description:
+        'How many items the list may have; a longer one fails the run. Each costs a delegation of the budget, or more.',
+      default: teamDefaults.maxItems,
+      examples: [5_000],
     }),
     max_parallel: described(numberLike.optional(), {
       description: 'How many items are worked on at once, 1 to 100.',
@@ -155,6 +161,7 @@ const mapSchema: z.ZodType<MapStep['map']> = z
     const { agent_id: agentId, steps } = map
     const rules = {
       ...whenGiven('over', map.over),
+      ...whenGiven('maxItems', map.max_items),
       ...whenGiven('maxParallel', map.max_parallel),
       ...toAskRules(map),
       ...toCallRules(map),

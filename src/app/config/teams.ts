@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { CapabilityDetail, Proficiency } from '../../protocol/card.ts'
 import type { AgentProvider } from '../../protocol/types.ts'
-import { hardCap } from '../../team/budget.ts'
 import {
   type BudgetConfig,
   type SchedulerConfig,
@@ -118,9 +117,13 @@ const modes = Object.keys(readers) as TeamMode[] // the keys of the table above
 
 const budgetSchema: z.ZodType<BudgetConfig> = z
   .strictObject({
+    max_delegations: described(numberLike.optional(), {
+      description: 'Delegations in one run.',
+      default: teamDefaults.maxDelegations,
+      examples: [5_000],
+    }),
     max_hops: described(numberLike.optional(), {
-      description: 'Delegations in one run, 100 at most.',
-      default: hardCap,
+      description: 'The same as `max_delegations`, 100 at most; the lower of the two holds.',
       examples: [20],
     }),
     max_depth: described(numberLike.optional(), {
@@ -143,6 +146,7 @@ const budgetSchema: z.ZodType<BudgetConfig> = z
     }),
   })
   .transform((budget) => ({
+    ...whenGiven('maxDelegations', budget.max_delegations),
     ...whenGiven('maxHops', budget.max_hops),
     ...whenGiven('maxDepth', budget.max_depth),
     ...whenGiven('maxSeconds', budget.max_seconds),

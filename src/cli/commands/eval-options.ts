@@ -24,7 +24,7 @@ import {
 } from '../../eval/index.ts'
 import type { JsonObject } from '../../index.ts'
 import { createServer, listen } from '../../server/index.ts'
-import { collect, readSecret, toCount } from '../command.ts'
+import { collect, readSecret, toCount, toSeconds } from '../command.ts'
 
 /** The flags of `corral eval run`, as commander names them. */
 export interface RunFlags extends UserFlags, JudgeFlags {
@@ -105,7 +105,7 @@ export function addRunOptions(command: Command): Command {
       'an origin of the card that may get the token too; may be repeated',
       collect,
     )
-    .option('--agent-a2a-timeout <seconds>', 'longest wait for an answer', number, 300)
+    .option('--agent-a2a-timeout <seconds>', 'longest wait for an answer', patience, 300)
     .option('--agent-a2a-no-verify-ssl', 'do not check TLS certificates')
     .option('--a2a-debug', 'log messages, contexts and tools to stderr')
     .option('--num-trials <n>', 'tries per task', toCount, 1)
@@ -116,7 +116,7 @@ export function addRunOptions(command: Command): Command {
     .option('--max-errors <n>', 'most tool errors in a conversation', toCount, 10)
     .option('--max-concurrency <n>', 'simulations at the same time', toCount, 3)
     .option('--max-retries <n>', 'further attempts after an infrastructure fault', whole, 1)
-    .option('--task-timeout <seconds>', 'longest simulation', toCount, 600)
+    .option('--task-timeout <seconds>', 'longest simulation', toSeconds, 600)
     .option('--seed <n>', 'seed of the run', whole, 300)
     .option('--strict', 'accept tool calls only as {"tool_call": …}, and no words beside them')
     .option('--save-to <directory>', 'where journal, results and reports go')
@@ -127,6 +127,11 @@ export function addRunOptions(command: Command): Command {
     .option('--fail-under <share>', 'the lowest pass rate', share)
     .option('--prices <file>', 'price table, JSON')
   return addJudgeOptions(addUserOptions(command))
+}
+
+/** The evaluation rejects what is not positive, in the words of its own. */
+function patience(text: string): number {
+  return number(text) > 0 ? toSeconds(text) : number(text)
 }
 
 function number(text: string): number {

@@ -15,6 +15,7 @@ import {
   createMetricsLog,
   doNothingBaseline,
   type Journal,
+  lockedJournal,
   type MetricsLog,
   reopenJournal,
   saveResults,
@@ -78,7 +79,9 @@ async function openJournal(
   }
   await mkdir(saveTo, { recursive: true })
   const path = join(saveTo, 'journal.jsonl')
-  return resume ? reopenJournal(path, plan.hash) : createJournal(path, head)
+  return lockedJournal(path, () =>
+    resume ? reopenJournal(path, plan.hash) : createJournal(path, head),
+  )
 }
 
 /**

@@ -18,6 +18,7 @@ import {
 import { dirname, join } from 'node:path'
 import { finished as streamFinished } from 'node:stream/promises'
 import type { AgentCard } from '../../protocol/types.ts'
+import { lockFile } from '../../store/sqlite/open.ts'
 import type { Endpoint } from '../agent/under-test.ts'
 import { isJsonObject, tryParse, ValidationError } from '../base.ts'
 import { type Domain, type EvalTask, spoken } from '../domain/domain.ts'
@@ -59,6 +60,31 @@ interface JournalHead {
   readonly id: string
   readonly timestamp: string
   readonly config_hash: string
+}
+
+/**
+ * Opens a journal for as long as no other process writes to it. The operating system releases the lock of a process that
+ * dies.
+ *
+ * @throws ValidationError where another run writes into this folder.
+ */
+export async function lockedJournal(
+  path: string,
+  openFile: () => Promise<Journal>,
+): Promise<Journal> {
+  const lock = await lockFile(path).catch((cause) => {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const message = `Another run writes into ${dirname(path)} (${reason}): wait for it, or save elsewhere`
+    throw new ValidationError(message, { cause })
+  })
+  try {
+    const journal = await openFile()
+    const close = (): Promise<void> => journal.close().finally(() => lock.close())
+    return { ...journal, close }
+  } catch (error) {
+    lock.close()
+    throw error
+  }
 }
 
 /** Begins a journal. The file must not exist. */

@@ -36,18 +36,26 @@ export interface StartedServer extends Listening {
 export async function runServer(server: Server, options: RunServerOptions): Promise<StartedServer> {
   const { clock = systemClock, openRefusal } = options
   const logger = toLogger(options.logger)
-  let closeServer = (): Promise<void> => server.close()
-  const end = createEnd(() => closeServer(), options)
+  let listening: Promise<Listening> | undefined
+  const end = new ServerEnd(async () => {
+    const open = await listening?.catch(() => undefined)
+    await (open ?? server).close()
+  }, options)
+  const stopped = end.stopped.promise
+  const close = (): Promise<void> => end.close()
+  // Before anything is open or resumed: a signal without a handler ends the process, and that counts as a crash.
+  if (options.signals) stopOnSignals({ stopped, close }, { logger, clock })
   try {
     if (openRefusal !== undefined && isExposed(server, options)) throw new Error(openRefusal)
-    const { host, port, url, close } = await listen(server, options)
-    closeServer = close
-    const recovery = await server.recover()
-    const started = { host, port, url, server, recovery, ...end }
-    if (options.signals) stopOnSignals(started, { logger, clock })
-    return started
+    listening = listen(server, options)
+    const { host, port, url } = await listening
+    const recovery = await server.recover().catch((error) => {
+      if (!end.isClosing) throw error
+      return { resumed: 0, failed: 0 }
+    })
+    return { host, port, url, server, recovery, stopped, close }
   } catch (error) {
-    await end.close()
+    await close()
     throw error
   }
 }
@@ -59,29 +67,37 @@ function isExposed({ open }: Server, { host = anyHost }: ListenOptions): boolean
 
 const anyHost = '0.0.0.0'
 
-function createEnd(
-  closeServer: () => Promise<void>,
-  { beforeClose, afterClose }: RunServerOptions,
-): Pick<StartedServer, 'close' | 'stopped'> {
-  const stopped = createDeferred<void>()
-  let closing: Promise<void> | undefined
-  async function close(): Promise<void> {
+/** The end of a server, which comes once: by a signal, by its program, or because it cannot start. */
+class ServerEnd {
+  readonly stopped = createDeferred<void>()
+  readonly #closeServer: () => Promise<void>
+  readonly #options: RunServerOptions
+  #closing: Promise<void> | undefined
+
+  constructor(closeServer: () => Promise<void>, options: RunServerOptions) {
+    this.#closeServer = closeServer
+    this.#options = options
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     try {
-      beforeClose?.()
-      await closeServer()
-      await afterClose?.()
-      stopped.resolve()
+      this.#options.beforeClose?.()
+      await this.#closeServer()
+      await this.#options.afterClose?.()
+      this.stopped.resolve()
     } catch (error) {
-      stopped.reject(error)
+      this.stopped.reject(error)
       throw error
     }
-  }
-  return {
-    stopped: stopped.promise,
-    close() {
-      closing ??= close()
-      return closing
-    },
   }
 }
 
@@ -90,7 +106,7 @@ const echoMs = 500
 
 /** A first signal lets running turns end; a second one, if it is not an echo of the first, ends the process at once. */
 function stopOnSignals(
-  { close, stopped }: StartedServer,
+  { close, stopped }: Pick<StartedServer, 'close' | 'stopped'>,
   { logger, clock }: { readonly logger: Logger; readonly clock: Clock },
 ): void {
   let callOff: (() => void) | undefined

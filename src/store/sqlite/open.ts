@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { soon } from '../../shared/async.ts'
 import {
   type Connection,
   type DriverName,
@@ -189,7 +190,7 @@ function hasTables(header: Buffer): boolean {
  * @returns the lock's connection; to close it is to release the lock.
  * @throws Error if another process, or another store of this one, has the file.
  */
-async function lockFile(path: string, driver?: DriverName): Promise<Connection> {
+export async function lockFile(path: string, driver?: DriverName): Promise<Connection> {
   const db = await openConnection(`${path}.lock`, driver)
   try {
     db.exec('PRAGMA synchronous = OFF')
@@ -280,23 +281,37 @@ function close(db: Connection, locks: readonly Connection[]): void {
  * @throws Error that says what is damaged.
  */
 function checkAll(db: Connection): void {
+  for (const name of tablesOf(db)) checkTable(db, name)
+}
+
+function tablesOf(db: Connection): readonly string[] {
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-  for (const { name } of tables) {
-    const [row] = db.prepare(`PRAGMA quick_check("${String(name)}")`).all()
-    const found = String(row?.quick_check)
-    if (found !== 'ok') throw fileFault(`the file is damaged (${found}); restore a backup`)
-  }
+  return tables.map(({ name }) => String(name))
+}
+
+function checkTable(db: Connection, name: string): void {
+  const [row] = db.prepare(`PRAGMA quick_check("${name}")`).all()
+  const found = String(row?.quick_check)
+  if (found !== 'ok') throw fileFault(`the file is damaged (${found}); restore a backup`)
 }
 
 /**
  * Reads a whole file and looks whether it is sound, table by table, while others write it.
+ * @param isStopped Asked before each table whether to leave the rest.
  * @throws Error that says what is damaged.
  */
-export async function checkFile({ path, driver }: FileRequest): Promise<void> {
+export async function checkFile(
+  { path, driver }: FileRequest,
+  isStopped: () => boolean,
+): Promise<void> {
   const db = await openConnection(path, driver)
   try {
     db.exec('PRAGMA query_only = ON')
-    checkAll(db)
+    for (const name of tablesOf(db)) {
+      await new Promise<void>(soon) // lets the word to stop come in
+      if (isStopped()) return
+      checkTable(db, name)
+    }
   } finally {
     db.close()
   }

@@ -64,7 +64,7 @@ export interface Thread {
 export interface StartedThread extends Thread {
   /** Whether it could do, or begin, what it was started for. */
   readonly first: Promise<ThreadAnswer>
-  /** Ends it, whatever it is at. */
+  /** Ends one that works in the background, once its call into SQLite has returned. */
   stop(): Promise<void>
 }
 
@@ -75,6 +75,7 @@ export function startThread(task: ThreadTask, background = false): StartedThread
   const worker = createWorker(task)
   const waiting: ((answer: ThreadAnswer) => void)[] = []
   let running = true
+  let isStopping = false
   const next = (): Promise<ThreadAnswer> =>
     new Promise((resolve) => {
       waiting.push(resolve)
@@ -92,8 +93,8 @@ export function startThread(task: ThreadTask, background = false): StartedThread
   })
   worker.on('message', (answer: ThreadAnswer) => {
     waiting.shift()?.(answer)
-    // An idle store does not keep its process alive; one that is writing does.
-    if (waiting.length === 0) worker.unref()
+    // An idle store does not keep its process alive; one that is writing or closing does.
+    if (waiting.length === 0 && !isStopping) worker.unref()
   })
   if (background) worker.unref()
   return {
@@ -107,8 +108,12 @@ export function startThread(task: ThreadTask, background = false): StartedThread
       worker.ref()
       return ended
     },
-    async stop() {
-      await worker.terminate()
+    // Never `terminate`: a driver that returns into a thread which is being ended aborts the whole process.
+    stop() {
+      isStopping = true
+      worker.postMessage({ type: 'close' } satisfies Request)
+      worker.ref()
+      return ended
     },
   }
 }

@@ -33,12 +33,23 @@ async function begin(port: MessagePort, task: ThreadTask): Promise<unknown> {
     case 'backup':
       return backUp(task)
     case 'check':
-      return checkFile(task)
+      return check(port, task)
     case 'read':
       return read(port, task)
     case 'write':
       return write(port, task.options)
   }
+}
+
+/** Checks a file until it is asked to stop. */
+async function check(port: MessagePort, file: FileRequest): Promise<void> {
+  let isStopped = false
+  port.once('message', () => {
+    isStopped = true
+  })
+  // The check keeps the thread alive, not the wait for a message.
+  port.unref()
+  await checkFile(file, () => isStopped)
 }
 
 async function write(port: MessagePort, options: OpenOptions): Promise<WriterState> {

@@ -2,7 +2,6 @@ import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, Part } from '../../protocol/types.ts'
 import { jsonIn } from '../../shared/json.ts'
-import { hardCap } from '../budget.ts'
 import { delegateAll, type Work } from '../delegate.ts'
 import type { Refuse } from '../errors.ts'
 import type { Run } from '../run.ts'
@@ -27,14 +26,14 @@ export type Schedule = (run: Run) => Promise<MemberReply>
  * The items of an answer that is a list: a data part that holds an array, else a text that is a JSON array, else the
  * text's lines without bullets and numbers.
  *
- * @throws A2AError `processingError` for more items than a run may make delegations.
+ * @throws A2AError `processingError` for more items than the map takes.
  */
-export function toItems(parts: readonly Part[]): readonly Part[] {
+export function toItems(parts: readonly Part[], maxItems: number): readonly Part[] {
   const items = dataItems(parts) ?? textItems(textOf(parts))
-  if (items.length > hardCap)
+  if (items.length > maxItems)
     throw new A2AError(
       'processingError',
-      `A list of ${items.length} items is too long for a team: it may have ${hardCap}`,
+      `A list of ${items.length} items is too long for its map, which takes ${maxItems}: raise max_items`,
     )
   return items
 }

@@ -300,6 +300,8 @@ export interface FlowRound {
 /** Which list a map goes through; where it says none, what the previous answer holds as one. */
 export interface FlowMapRules<At extends FlowState, Item> {
   readonly over?: Rule<readonly Item[], FlowScope<At>>
+  /** The most items that the list may have; 1,000 by default. */
+  readonly maxItems?: number
   /** Items at once; 8 by default. */
   readonly maxParallel?: number
 }

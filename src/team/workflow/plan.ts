@@ -161,6 +161,8 @@ function checkMap(map: MapStep['map'], path: TeamPath, checking: Checking): void
     if (map.steps.length === 0) refuse('emptyWorkflow', 'a map needs steps', [...path, 'steps'])
     checkEach(map.steps, [...path, 'steps'], checking)
   }
+  const max = Number.MAX_SAFE_INTEGER
+  checkWhole({ name: 'maxItems', value: map.maxItems, min: 1, max }, path, refuse)
   checkWhole({ name: 'maxParallel', value: map.maxParallel, min: 1, max: hardCap }, path, refuse)
 }
 
@@ -401,6 +403,7 @@ function planMap({ map, name }: MapStep, site: OwnSite): PlannedStep['run'] {
         ? planList(map.steps, { ...site, names, path: [...path, 'steps'] })
         : planCall(map, { ...site, names, path }),
     over: map.over === undefined ? undefined : readList(map.over, over),
+    maxItems: map.maxItems ?? teamDefaults.maxItems,
     maxParallel: map.maxParallel ?? teamDefaults.maxParallel,
     givesList:
       [name, map.over, map.outputSchema].some((said) => said !== undefined) || 'steps' in map,

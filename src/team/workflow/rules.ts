@@ -86,9 +86,9 @@ function deciding<T>(
   make: (scope: PlaceScope<ContextValues>, place: StepPlace) => Promise<T>,
 ): ReadyRule<T> {
   return (place) =>
-    decide(place.run, `${place.name}?${site.key}`, async () => {
+    decide(place.run, `${place.name}?${site.key}`, async (values) => {
       try {
-        return await make(new PlaceScope(place, site.names.steps, place.run.turn.context), place)
+        return await make(new PlaceScope(place, site.names.steps, values), place)
       } catch (cause) {
         if (cause instanceof A2AError) throw cause
         throw new Error(`${nameOf(site, place)} has thrown`, { cause })

@@ -258,6 +258,7 @@ export interface PlannedMap {
   readonly each: MemberAsk | readonly PlannedStep[]
   /** The list; what the previous answer holds as one if absent. */
   readonly over: ReadyRule<readonly Json[]> | undefined
+  readonly maxItems: number
   readonly maxParallel: number
   /** Whether answers that are all data make one list of them. */
   readonly givesList: boolean
@@ -383,7 +384,8 @@ export async function runLoop(loop: PlannedLoop, place: StepPlace): StepAnswer {
 /** A member, or steps, answer once per item; the answers keep the items' order. */
 export async function runMap(map: PlannedMap, place: StepPlace): StepAnswer {
   const { run } = place
-  const items = map.over ? toItems([{ data: await map.over(place) }]) : toItems(place.input.parts)
+  const list = map.over ? [{ data: await map.over(place) }] : place.input.parts
+  const items = toItems(list, map.maxItems)
   const step = place.name
   traceOnce(run, `${step}?map`, { type: 'map', team: run.config.id, step, items: items.length })
   const works = items.map(
@@ -391,8 +393,8 @@ export async function runMap(map: PlannedMap, place: StepPlace): StepAnswer {
       runItem(map.each, item, { ...place, run: group, name: `${place.name}[${index + 1}]` }),
   )
   const replies = (await inBatches(run, works, map.maxParallel)).flatMap((reply) => reply ?? [])
-  const list = map.givesList ? dataList(replies) : undefined
-  if (list) return answered(run, [{ data: list, mediaType: 'application/json' }])
+  const data = map.givesList ? dataList(replies) : undefined
+  if (data) return answered(run, [{ data, mediaType: 'application/json' }])
   const parts = replies.flatMap((reply) => [...replyParts(reply), { text: '\n' }])
   return answered(run, parts.slice(0, -1))
 }

@@ -89,6 +89,7 @@ describe('corral eval run', () => {
     expect(JSON.parse(await readFile(join(saveTo, 'results.json'), 'utf8'))).toEqual(results)
     expect((await readdir(saveTo)).sort()).toEqual([
       'journal.jsonl',
+      'journal.jsonl.lock',
       'junit.xml',
       'metrics.json',
       'metrics.jsonl',
@@ -174,6 +175,8 @@ describe('corral eval run', () => {
     expect(await why('--agent-a2a-endpoint', idle, '--agent-a2a-timeout', '0')).toContain(
       'timeout must be positive, got 0',
     )
+    for (const flag of ['--agent-a2a-timeout', '--task-timeout'])
+      expect(await why('--agent-a2a-endpoint', idle, flag, '400000000')).toContain('ten years')
     expect(await why('--agent-a2a-endpoint', idle, '--user', 'llm')).toContain(
       '--user-llm is required',
     )

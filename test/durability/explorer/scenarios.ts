@@ -6,7 +6,7 @@ import { openModelServer } from '../../../src/testing/index.ts'
 import { createReceiver } from '../../webhooks/receiver.ts'
 import { approvedTools } from './approved-tools.ts'
 import { budgets } from './budgets.ts'
-import { contextRules } from './contexts.ts'
+import { contextCounts, contextRules } from './contexts.ts'
 import type { Process, Scenario } from './explorer.ts'
 import { guarded } from './guards.ts'
 import {
@@ -373,5 +373,6 @@ export const scenarios: readonly Scenario[] = [
   ...leaders,
   ...outside,
   ...approvedTools,
+  ...contextCounts,
   ...engine,
 ]

@@ -99,6 +99,25 @@ describe('a run that is killed', () => {
   })
 })
 
+test('a folder has one run at a time', { timeout: 120_000 }, async () => {
+  const held = holding(createGoldenAgent(kestrel), 1)
+  const url = await serveAgent(held.agent)
+  const saveTo = join(await directory(), 'run')
+  const other = start(url, saveTo)
+  await held.reached
+  const before = await readFile(join(saveTo, 'journal.jsonl'), 'utf8')
+  const run = { agent: { endpoint: url }, domain: kestrel, numTrials: 2, saveTo }
+  for (const resume of [false, true])
+    await expect(runEvaluation({ ...run, resume })).rejects.toThrow(
+      `Another run writes into ${saveTo} (process ${other.pid} is using it`,
+    )
+  expect(await readFile(join(saveTo, 'journal.jsonl'), 'utf8')).toBe(before)
+  held.release()
+  await finish(other)
+  // The lock goes with its run.
+  await expect(runEvaluation(run)).rejects.toThrow('results here already')
+})
+
 describe('resuming', () => {
   test('does again what infrastructure prevented, and nothing else', async () => {
     let open = false

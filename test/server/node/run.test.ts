@@ -2,6 +2,7 @@ import { connect, createServer as createSocketServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type RunServerOptions, runServer } from '../../../src/server/node/run.ts'
 import { createServer, type Server } from '../../../src/server/server.ts'
+import { createDeferred } from '../../../src/shared/async.ts'
 import { silent } from '../../../src/shared/log.ts'
 import { get, scripted } from '../../acceptance/serve.ts'
 
@@ -108,6 +109,31 @@ describe('a server that cannot start', () => {
     expect(await refused).toMatchObject({ code: 'ECONNREFUSED' })
   })
 })
+
+test.each(['before it listens', 'while it recovers'])(
+  'a signal %s stops a server that starts',
+  async (moment) => {
+    const signal = (): boolean => process.emit('SIGTERM', 'SIGTERM')
+    const closed = createDeferred<void>()
+    const { server, said } = await open({
+      setUrl: () => void (moment === 'before it listens' && expect(signal()).toBe(true)),
+      async recover() {
+        if (moment === 'while it recovers') expect(signal()).toBe(true)
+        await closed.promise
+        throw new Error('the store is closed')
+      },
+    })
+    const afterClose = async (): Promise<void> => {
+      said.push('store')
+      closed.resolve()
+    }
+    const started = await runServer(server, { ...local, signals: true, logger: false, afterClose })
+    await started.stopped
+    expect(said).toEqual(['server', 'store'])
+    expect(started.recovery).toEqual({ resumed: 0, failed: 0 })
+    await expect(get(`${started.url}/health`)).rejects.toThrow()
+  },
+)
 
 test('signals are left alone unless asked for, and when the server has stopped', async () => {
   const count = (): number => process.listenerCount('SIGTERM')

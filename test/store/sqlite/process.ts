@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 /** What a process is to do with a store; see worker-process.ts. */
-export type Job = 'open' | 'hold' | 'write'
+export type Job = 'open' | 'hold' | 'write' | 'check'
 
 /** Starts a process of its own on a store's file. */
 export function startProcess(
@@ -23,14 +23,14 @@ export async function runProcess(
   job: Job,
   path: string,
   options: { nobody?: boolean } = {},
-): Promise<{ readonly output: string }> {
+): Promise<{ readonly output: string; readonly code: number | null }> {
   const child = startProcess(job, path, options)
   let output = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk
   })
-  await once(child, 'close')
-  return { output }
+  const [code] = await once(child, 'close')
+  return { output, code }
 }
 
 /** Waits for a line of a process that begins with this. */

@@ -78,6 +78,9 @@ describe('a function of a rule that comes to no end', () => {
 })
 
 describe('a map', () => {
+  const list = (length: number) => (): readonly Json[] =>
+    Array.from({ length }, (_, index) => index)
+
   test('keeps the items whose steps are left out, each in its place', async () => {
     const steps = [{ agentId: 'echo', when: 'item > 1', input: 'big {{ item }}' }]
     const run = await runFlow(flow({ echo }, { map: { over: '[1, 2, 3]', steps } }), 'x')
@@ -96,10 +99,40 @@ describe('a map', () => {
   })
 
   test('says how many items there may be', async () => {
-    const over = (): readonly Json[] => Array.from({ length: 101 }, (_, index) => index)
-    const run = await runFlow(flow({ echo }, { map: { over, agentId: 'echo' } }), 'x')
-    expect(run.text).toBe('A list of 101 items is too long for a team: it may have 100')
+    const run = await runFlow(flow({ echo }, { map: { over: list(1_001), agentId: 'echo' } }), 'x')
+    expect(run.text).toBe(
+      'A list of 1001 items is too long for its map, which takes 1000: raise max_items',
+    )
     expect(run.delegations).toEqual([])
+    const map = { over: list(4), agentId: 'echo', maxItems: 3 }
+    expect((await runFlow(flow({ echo }, { map }), 'x')).text).toContain('which takes 3')
+  })
+
+  test('takes a thousand items, and more where it and the budget say so', async () => {
+    const run = await runFlow(flow({ echo }, { map: { over: list(1_000), agentId: 'echo' } }), 'x')
+    expect(run.delegations).toHaveLength(1_000)
+    expect(run.text.split('\n')).toHaveLength(1_000)
+    const longer = { map: { over: list(1_200), agentId: 'echo', maxItems: 1_200 } } as const
+    expect((await runFlow(flow({ echo }, longer), 'x')).text).toBe(
+      'The team has used up its budget of 1000 delegations: raise max_delegations in its budget',
+    )
+    const team = defineTeam({
+      ...{ id: 'flow', name: 'flow', agents: { echo } },
+      scheduler: { type: 'workflow', steps: [longer] },
+      budget: { maxDelegations: 1_200 },
+    })
+    expect((await runFlow(team, 'x')).delegations).toHaveLength(1_200)
+  })
+
+  test.each([
+    [{ maxHops: 2 }, '2 delegations: raise max_hops'],
+    [{ maxHops: 3, maxDelegations: 2 }, '2 delegations: raise max_delegations'],
+    [{ maxHops: 2, maxDelegations: 3 }, '2 delegations: raise max_hops'],
+  ])('ends with the lower limit of %j', async (budget, words) => {
+    const steps = [{ map: { over: list(4), agentId: 'echo' } }] as const
+    const scheduler = { type: 'workflow', steps } as const
+    const team = defineTeam({ id: 'flow', name: 'flow', agents: { echo }, scheduler, budget })
+    expect((await runFlow(team, 'x')).text).toContain(words)
   })
 })
 
