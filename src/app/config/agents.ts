@@ -398,13 +398,13 @@ const agentTable = z.strictObject({
   }),
   timeout_seconds: described(numberLike.optional(), {
     description:
-      'How long the agent may be silent, in seconds; then the call fails. An A2A agent that says that it works is not silent. A module may be silent for ever if this is absent.',
+      'How long the agent may be silent, in seconds; then the call fails, but an A2A agent that says that it works is not silent. A module may be silent for ever if this is absent.',
     default: timeoutSeconds,
     examples: [60],
   }),
   max_task_seconds: described(numberLike.optional(), {
     description:
-      'How long the agent may work on a task in all, in seconds, restarts of the server included; then the task is cancelled. As long as the agent says that it works if absent. For `a2a`.',
+      'How long the agent may work on a task, in seconds, restarts of your server included; then the task is cancelled. No limit if absent, and for `a2a` only.',
     examples: [86400],
   }),
   max_retries: described(numberLike.optional(), {
