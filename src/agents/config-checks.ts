@@ -84,12 +84,20 @@ export function checkUrl(field: string, value: string): string {
   return value
 }
 
-/** A timeout of the AgentConfig family: sub-second allowed, 300 s refused. */
-export function checkTimeout(field: string, seconds: number): number {
-  if (!(seconds > 0 && seconds < 300))
-    throw invalidValue(field, seconds, 'must be > 0 and < 300 seconds')
+/** A time of the AgentConfig family. */
+export function checkSeconds(field: string, seconds: number): number {
+  const fault = secondsFault(seconds)
+  if (fault !== undefined) throw invalidValue(field, seconds, fault)
   return seconds
 }
+
+/** What is wrong with a number of seconds: fractions are allowed, and all that can be meant. */
+export function secondsFault(seconds: number): string | undefined {
+  if (seconds > 0 && seconds <= maxSeconds) return undefined
+  return `must be > 0 and <= ${maxSeconds} seconds (10 years)`
+}
+
+const maxSeconds = 10 * 365 * 24 * 60 * 60
 
 /** How often a failed call is repeated. */
 export function checkRetries(field: string, count: number): number {

@@ -6,9 +6,9 @@ import {
   checkId,
   checkOrigins,
   checkRetries,
+  checkSeconds,
   checkSecret,
   checkText,
-  checkTimeout,
   checkUrl,
   invalidValue,
   missingField,
@@ -48,6 +48,8 @@ export interface AgentConfig {
   readonly timeoutSeconds?: number
   /** Further tries after a failure; 3 if absent. */
   readonly maxRetries?: number
+  /** How long a remote agent may work on a task in all, restarts included; as long as it says that it works if absent. */
+  readonly maxTaskSeconds?: number
   /** How Corral proves itself to a remote agent. */
   readonly auth?: AgentAuth
   /** Origins that get `auth` beside the endpoint's, where the remote agent's card names them. */
@@ -138,6 +140,8 @@ export interface A2AAgentConfig {
   readonly credentialOrigins?: readonly string[]
   /** What becomes of an answer that is a task; `PollUntilComplete` if absent. */
   readonly taskHandling?: TaskHandling
+  /** How long the agent may work on a task in all, restarts included; as long as it says that it works if absent. */
+  readonly maxTaskSeconds?: number
 }
 
 /** Which model of which service answers, and how it is called. */
@@ -196,6 +200,7 @@ export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig & CallSett
     ...(auth && { auth }),
     ...(config.credentialOrigins && { credentialOrigins: config.credentialOrigins }),
     taskHandling: taskHandlingOf(config),
+    ...(config.maxTaskSeconds !== undefined && { maxTaskSeconds: config.maxTaskSeconds }),
   }
   checkRemote(remote, toFileKey)
   return remote
@@ -286,7 +291,7 @@ export function toOpenAIAgentConfig(
   environment: ConfigEnvironment = {},
 ): OpenAIAgentConfig & Omit<CallSettings, 'taskHandling'> {
   requireKind(config, 'openai')
-  withoutOrigins(config)
+  withoutRemote(config)
   const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
   if (apiKey === undefined) throw missingField('metadata.api_key')
   const { name = modelDefaults.name, ...model } = toModelConfig(config)
@@ -303,9 +308,11 @@ export function toOpenAIAgentConfig(
   return checked
 }
 
-function withoutOrigins({ credentialOrigins: [first] = [] }: AgentConfig): void {
+function withoutRemote({ credentialOrigins: [first] = [], maxTaskSeconds }: AgentConfig): void {
   if (first !== undefined)
     throw invalidValue('credential_origins', first, 'only the card of an a2a agent names origins')
+  if (maxTaskSeconds !== undefined)
+    throw invalidValue('max_task_seconds', maxTaskSeconds, 'only an a2a agent has tasks of its own')
 }
 
 function keyOf(config: AgentConfig): string | undefined {
@@ -366,13 +373,14 @@ export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
   checkCall(config, toFileKey)
   if (config.auth) throw invalidValue('auth.type', config.auth.type, 'a module has no credentials')
   withoutModel(config)
-  withoutOrigins(config)
+  withoutRemote(config)
   return config
 }
 
 function checkRemote(config: A2AAgentConfig, at: KeyName): void {
   checkUrl('endpoint', config.endpoint)
   checkCall(config, at)
+  if (config.maxTaskSeconds !== undefined) checkSeconds(at('maxTaskSeconds'), config.maxTaskSeconds)
   if (config.agentId !== undefined) checkText(at('agentId'), config.agentId)
   if (config.auth) checkAuth(config.auth, at)
   checkOrigins(at('credentialOrigins'), config.credentialOrigins ?? [])
@@ -412,7 +420,7 @@ function checkCall(
   at: KeyName,
 ): void {
   const { timeoutSeconds, maxRetries } = config
-  if (timeoutSeconds !== undefined) checkTimeout(at('timeoutSeconds'), timeoutSeconds)
+  if (timeoutSeconds !== undefined) checkSeconds(at('timeoutSeconds'), timeoutSeconds)
   if (maxRetries !== undefined) checkRetries(at('maxRetries'), maxRetries)
 }
 

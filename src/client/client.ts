@@ -198,8 +198,10 @@ export class A2AClient {
 
   #following(options: FollowOptions): Following {
     const { clock = systemClock, pollIntervalMs, random = Math.random } = this.#config
+    const { once } = this.#connection
+    const isPatient = options.maxOutageMs !== undefined
     return {
-      agent: followedAgent(this.dispatch, this.#connection.once),
+      agent: followedAgent(this.dispatch, once, isPatient ? once : this.dispatch),
       canStream: () => this.#connection.canStream(options.signal),
       sendsAreIdempotent: this.#connection.sendsAreIdempotent,
       clock,
@@ -209,13 +211,17 @@ export class A2AClient {
   }
 }
 
-/** What following asks, over a Dispatch; `once` is the same without retries. */
-export function followedAgent(dispatch: Dispatch, once: Dispatch = dispatch): FollowedAgent {
+/** What following asks, over a Dispatch; `once` is the same without retries, and `reads` is what tasks are asked by. */
+export function followedAgent(
+  dispatch: Dispatch,
+  once: Dispatch = dispatch,
+  reads: Dispatch = dispatch,
+): FollowedAgent {
   return {
     send: (request, call) => dispatch('SendMessage', request, call),
     stream: (request, call) => dispatch('SendStreamingMessage', request, call),
     subscribe: (id, call) => once('SubscribeToTask', { id }, call),
-    get: (id, call) => dispatch('GetTask', { id }, call),
+    get: (id, call) => reads('GetTask', { id }, call),
   }
 }
 

@@ -3,26 +3,41 @@ import { createFold, type Fold } from '../protocol/fold.ts'
 import type { Call, EventStream, Sequenced } from '../protocol/operations.ts'
 import { answerParts, isTerminal, readableText, textOf } from '../protocol/task.ts'
 import type {
-  Artifact,
-  Part,
   SendMessageRequest,
   SendMessageResponse,
   StreamResponse,
   Task,
-  TaskState,
 } from '../protocol/types.ts'
 import { wait } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
-import { isSame } from '../shared/json.ts'
 import type { CallOptions } from './config.ts'
 import { isPassing, pauseMs } from './retry.ts'
+import { showsLife, TaskView } from './view.ts'
 
 /** How a task is followed. */
 export interface FollowOptions extends CallOptions, BreakOptions {
   /** Between polls in milliseconds, where the agent does not stream; 1,000 if absent. */
   readonly intervalMs?: number
+  /** While polls bring no news, the pauses grow up to this many milliseconds, with jitter; they do not grow if absent. */
+  readonly maxIntervalMs?: number
+  /** A stream that has brought no event for this many milliseconds is checked by a poll; never if absent. */
+  readonly quietMs?: number
+  /**
+   * How long the agent may be out of reach in a row, in milliseconds: until then it is asked again after growing pauses.
+   * If absent, it is given up after the client's retries and `maxReconnects`.
+   */
+  readonly maxOutageMs?: number
+  /** Called at each request about the task and each sign of the agent, to time its silence. */
+  readonly onContact?: (contact: FollowContact) => void
 }
+
+/**
+ * What passes between a follower and the agent: the agent is `asked`; it `answered`, by an event or a poll, that it
+ * works or is done; or it was `lost`, and is asked again later. An unknown state is no answer, nor is one that waits for
+ * credentials.
+ */
+export type FollowContact = 'asked' | 'answered' | 'lost'
 
 /** How often a stream that breaks is asked for again. */
 export interface BreakOptions {
@@ -77,8 +92,9 @@ export async function* follow(
   if ('send' in start) yield* open(context, progress, start.send)
   const id = 'id' in start ? start.id : view.id
   if (view.settled || id === undefined) return
-  if (await context.canStream()) yield* subscribe(context, progress, id)
-  if (!view.settled) yield* poll(context, view, id)
+  const streams = await throughOutages(context, progress.breaks, () => context.canStream())
+  if (streams) yield* subscribe(context, progress, id)
+  if (!view.settled) yield* poll(context, progress, id)
 }
 
 /** How far following has come. */
@@ -97,7 +113,8 @@ async function* open(
   const call = { ...context.options, idempotencyKey, onRetry: (ms: number) => breaks.asked(ms) }
   for (;;) {
     breaks.opening()
-    const stream = await openStream(context, request, call)
+    const quiet = new QuietCheck(context, view)
+    const stream = await openStream(context, request, quiet.watched(call))
     if (!stream) break
     let lost: unknown
     let hasBegun = false
@@ -106,12 +123,16 @@ async function* open(
         for (const item of batch) {
           hasBegun = true
           yield* view.take(item)
+          quiet.heard(item)
           // A snapshot may still show the question that this message answers: only the stream's end tells.
           if (view.settled && !('task' in item.event)) return
         }
     } catch (error) {
+      if (error instanceof MissedEnd) return yield* view.catchUp(error.task)
       if (!isPassing(error) || (hasBegun && view.id === undefined)) throw error
       lost = error
+    } finally {
+      quiet.close()
     }
     if (hasBegun) return
     // Cut before its first word. By its key the peer knows whether it has the message already.
@@ -145,6 +166,31 @@ function hasNoStreams(error: unknown): boolean {
   )
 }
 
+/** Asks the agent, again after each outage where the options allow for one. */
+async function throughOutages<T>(
+  { options }: Following,
+  breaks: Breaks,
+  ask: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    breaks.opening()
+    try {
+      options.onContact?.('asked')
+      const answer = await ask()
+      breaks.answered()
+      return answer
+    } catch (error) {
+      if (options.maxOutageMs === undefined || !isOutage(error)) throw error
+      await breaks.waitOut(error)
+    }
+  }
+}
+
+/** Whether the way to the agent failed. An agent without a card is there, and will have none in a moment. */
+export function isOutage(error: unknown): boolean {
+  return isPassing(error) && !(error instanceof A2AError && error.code === 'agentUnavailable')
+}
+
 /** Streams until the task is settled or the agent turns out to have no streams. */
 async function* subscribe(
   context: Following,
@@ -161,11 +207,13 @@ async function* subscribe(
         if (view.settled) return
       }
     } catch (error) {
+      if (error instanceof MissedEnd) return yield* view.catchUp(error.task)
       if (hasNoStreams(error)) return
       if (!isPassing(error)) throw error
       lost = error
     }
-    await breaks.pause(lost)
+    if (context.options.maxOutageMs === undefined) await breaks.pause(lost)
+    else await breaks.waitOut(lost)
   }
 }
 
@@ -179,28 +227,133 @@ async function* subscription(
   const lastEventId = view.seq
   const onRetry = (ms: number): void => breaks.asked(ms)
   const call = { ...options, onRetry, ...(lastEventId !== undefined && { lastEventId }) }
-  const stream = await agent.subscribe(id, call)
-  let anchored = false
-  for await (const batch of stream)
-    for (const item of batch) {
-      // Without a snapshot or numbers it is unknown what was missed: each event is a sign to look at the task.
-      anchored ||= 'task' in item.event || (lastEventId !== undefined && item.seq !== undefined)
-      if (anchored) yield* view.take(item)
-      else yield* view.catchUp(await agent.get(id, options))
+  const quiet = new QuietCheck(context, view)
+  try {
+    options.onContact?.('asked')
+    const stream = await agent.subscribe(id, quiet.watched(call))
+    breaks.opened()
+    quiet.opened(id)
+    let anchored = false
+    for await (const batch of stream)
+      for (const item of batch) {
+        // Without a snapshot or numbers it is unknown what was missed: each event is a sign to look at the task.
+        anchored ||= 'task' in item.event || (lastEventId !== undefined && item.seq !== undefined)
+        if (anchored) yield* view.take(item)
+        else yield* view.catchUp(await agent.get(id, options))
+        quiet.heard(item)
+      }
+  } finally {
+    quiet.close()
+  }
+}
+
+/** The task has ended, and its stream has not said so. */
+class MissedEnd extends Error {
+  readonly task: Task
+
+  constructor(task: Task) {
+    super(`Task ${task.id} ended without an event`)
+    this.task = task
+  }
+}
+
+/**
+ * Polls for the task while its stream is quiet: an answer shows that the agent is there, or that the task has ended and
+ * the stream is dead. The polls are not taken into the view, since the stream may bring the same events later.
+ */
+class QuietCheck {
+  readonly #context: Following
+  readonly #view: TaskView
+  readonly #leave = new AbortController()
+  #id: string | undefined
+  #heardAt = 0
+  #stopTimer: (() => void) | undefined
+
+  constructor(context: Following, view: TaskView) {
+    this.#context = context
+    this.#view = view
+  }
+
+  /** The call of a stream that ends where the task turns out to have ended. */
+  watched(call: Call): Call {
+    if (this.#context.options.quietMs === undefined) return call
+    const { signal } = this.#leave
+    return { ...call, signal: call.signal ? AbortSignal.any([call.signal, signal]) : signal }
+  }
+
+  /** The agent has taken the subscription. */
+  opened(id: string): void {
+    const { clock, options } = this.#context
+    if (this.#view.showsLife) options.onContact?.('answered')
+    this.#id = id
+    this.#heardAt = clock.elapsed()
+    const { quietMs } = options
+    if (quietMs !== undefined) this.#checkAfter(quietMs, quietMs)
+  }
+
+  /** The stream has brought an event. */
+  heard({ event }: Sequenced): void {
+    const { clock, options } = this.#context
+    if ('artifactUpdate' in event || this.#view.showsLife) options.onContact?.('answered')
+    if (this.#id !== undefined) this.#heardAt = clock.elapsed()
+    else if (this.#view.id !== undefined) this.opened(this.#view.id)
+  }
+
+  close(): void {
+    this.#stopTimer?.()
+    this.#id = undefined
+  }
+
+  #checkAfter(ms: number, quietMs: number): void {
+    this.#stopTimer = this.#context.clock.after(ms, () => {
+      const leftMs = this.#heardAt + quietMs - this.#context.clock.elapsed()
+      if (leftMs > 0) this.#checkAfter(leftMs, quietMs)
+      else void this.#check(quietMs)
+    })
+  }
+
+  async #check(quietMs: number): Promise<void> {
+    const { agent, clock, options } = this.#context
+    const { onContact } = options
+    if (this.#id === undefined) return
+    try {
+      onContact?.('asked')
+      const task = await agent.get(this.#id, options)
+      if (showsLife(task.status.state)) onContact?.('answered')
+      if (isSettled(task)) this.#leave.abort(new MissedEnd(task))
+    } catch (error) {
+      // Out of reach: then the stream breaks too, sooner or later.
+      if (!isOutage(error)) this.#leave.abort(error)
+      else if (!isTimeout(error)) onContact?.('lost')
     }
+    if (this.#id === undefined) return // closed in the meantime
+    this.#heardAt = clock.elapsed()
+    this.#checkAfter(quietMs, quietMs)
+  }
 }
 
 async function* poll(
   context: Following,
-  view: TaskView,
+  { view, breaks }: FollowProgress,
   id: string,
 ): AsyncGenerator<StreamResponse> {
   const { agent, clock, options } = context
-  for (;;) {
-    yield* view.catchUp(await agent.get(id, options))
+  for (let quietPolls = 0; ; quietPolls++) {
+    const news = view.catchUp(await throughOutages(context, breaks, () => agent.get(id, options)))
+    if (view.showsLife) options.onContact?.('answered')
+    if (news.length > 0) quietPolls = 0
+    yield* news
     if (view.settled) return
-    await wait(clock, options.intervalMs ?? pollIntervalMs, options.signal)
+    await wait(clock, pollPauseMs(context, quietPolls), options.signal)
   }
+}
+
+/** Grows by half with each poll that brings no news; up to a fifth is taken off at random, so that followers spread. */
+function pollPauseMs({ options, random }: Following, quietPolls: number): number {
+  const { intervalMs = pollIntervalMs, maxIntervalMs = intervalMs } = options
+  if (maxIntervalMs <= intervalMs) return intervalMs
+  const whole = Math.min(maxIntervalMs, intervalMs * 1.5 ** quietPolls)
+  return Math.max(intervalMs, Math.round(whole * (1 - random() / 5)))
 }
 
 /** The longest pause that a peer may ask for. */
@@ -214,6 +367,8 @@ class Breaks {
   #askedMs = 0
   #breaks = 0
   #emptyOnes = 0
+  #openedAt: number | undefined
+  #outageSince: number | undefined
 
   constructor(context: Following) {
     this.#context = context
@@ -225,6 +380,7 @@ class Breaks {
     this.#since = this.#context.clock.elapsed()
     this.#hasBrought = false
     this.#askedMs = 0
+    this.#openedAt = undefined
   }
 
   /** It has brought something new. */
@@ -259,125 +415,44 @@ class Breaks {
     if (ms === undefined) throw lost
     await wait(clock, Math.max(ms, this.#askedMs), signal)
   }
-}
 
-/** Beyond this many events they are folded: a task's size bounds what is kept of it, not the length of its story. */
-const maxSince = 1_024
+  /** The agent has taken a subscription. */
+  opened(): void {
+    this.#outageSince = undefined
+    this.#openedAt = this.#context.clock.elapsed()
+  }
 
-/** Makes the view of a task that has not been seen. */
-export function createView(): TaskView {
-  return new TaskView()
-}
+  /** The agent has answered a request. */
+  answered(): void {
+    this.#outageSince = undefined
+    this.#emptyOnes = 0
+  }
 
-/**
- * What a client has seen of a task, over as many streams and polls as it took. Events are kept as they come and folded
- * only where a later snapshot has to be compared with them, or where there are many: the reader of a task folds them
- * anyway, and most streams never break.
- */
-class TaskView {
-  /** The task's id, once it is known. */
-  id: string | undefined
-  /** The sequence number of the last event, where the server counts them. */
-  seq: number | undefined
-  /** Whether nothing more is to come: the task ended or waits for input, or a message answered. */
-  settled = false
-  /** The task with the events that are folded in; what came before a first snapshot is in that snapshot. */
-  #seen: Fold | undefined
-  #since: StreamResponse[] = []
-  #state: TaskState = 'TASK_STATE_UNSPECIFIED'
-
-  /** Takes in a snapshot; gives back what it says that was not yet seen. */
-  catchUp(task: Task, at?: number): readonly StreamResponse[] {
-    this.seq = at ?? this.seq
-    if (!this.#seen) {
-      this.id = task.id
-      this.#seen = createFold(task)
-      this.#enter(task.status.state)
-      return [{ task }]
+  /**
+   * Like `pause`, for an agent that is given time: what counts is how long it is out of reach, not how often it breaks.
+   *
+   * @throws what the agent was lost with, after `maxOutageMs`.
+   */
+  async waitOut(lost: unknown): Promise<void> {
+    const { clock, random, options } = this.#context
+    const { maxOutageMs = 0, steadyMs = 5_000, signal, onContact } = options
+    const now = clock.elapsed()
+    const hasStood = this.#openedAt !== undefined && now - this.#openedAt >= steadyMs
+    this.#emptyOnes = this.#hasBrought || hasStood ? 1 : this.#emptyOnes + 1
+    if (lost !== undefined) {
+      this.#outageSince ??= now
+      if (now - this.#outageSince >= maxOutageMs) throw lost
+      if (!isTimeout(lost)) onContact?.('lost')
     }
-    this.#foldIn(this.#seen)
-    const news = difference(this.#seen.snapshot(), task)
-    for (const event of news) this.#add(event)
-    return news
-  }
-
-  /** Takes in an event of a stream; gives back what of it is news. */
-  take({ event, seq: at }: Sequenced): readonly StreamResponse[] {
-    if ('task' in event) return this.catchUp(event.task, at)
-    if ('message' in event && !this.#seen) {
-      this.settled = true
-      return [event]
-    }
-    if (at !== undefined && this.seq !== undefined && at <= this.seq) return []
-    this.seq = at ?? this.seq
-    this.#add(event)
-    return [event]
-  }
-
-  #add(event: StreamResponse): void {
-    if (isTerminal(this.#state))
-      throw new A2AError('invalidAgentResponse', `Event after ${this.#state}`)
-    if (this.#seen && this.#since.push(event) >= maxSince) this.#foldIn(this.#seen)
-    if ('statusUpdate' in event) this.#enter(event.statusUpdate.status.state)
-  }
-
-  #enter(state: TaskState): void {
-    this.#state = state
-    this.settled = isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
-  }
-
-  #foldIn(fold: Fold): void {
-    for (const event of this.#since) fold.apply(event)
-    this.#since = []
+    const bounds = { random, maxMs: maxAskedMs, maxRetryAfterMs: maxOutageMs }
+    const ms = pauseMs(lost, this.#emptyOnes, bounds) ?? maxAskedMs
+    await wait(clock, Math.max(ms, this.#askedMs), signal)
   }
 }
 
-/**
- * The events that lead from what a client has seen of a task to a later snapshot of it. With them a poll, or a
- * stream that begins anew with a snapshot, goes on where the last one broke off: nothing is told twice.
- * Text that was streamed in pieces and stored as one counts as the same text.
- */
-function difference(seen: Task, now: Task): readonly StreamResponse[] {
-  const before = compacted(seen)
-  const after = compacted(now)
-  const ids = { taskId: now.id, contextId: now.contextId }
-  const events: StreamResponse[] = []
-  for (const artifact of after.artifacts ?? []) {
-    const known = before.artifacts?.find((a) => a.artifactId === artifact.artifactId)
-    const update = artifactChange(known, artifact)
-    if (update) events.push({ artifactUpdate: { ...ids, ...update } })
-  }
-  if (!isSame(before.status, after.status))
-    events.push({ statusUpdate: { ...ids, status: now.status } })
-  return events
-}
-
-function compacted(task: Task): Task {
-  const fold = createFold(task)
-  fold.compact()
-  return fold.snapshot()
-}
-
-function artifactChange(
-  known: Artifact | undefined,
-  artifact: Artifact,
-): { artifact: Artifact; append?: true } | undefined {
-  if (!known) return { artifact }
-  const added = addedParts(known.parts, artifact.parts)
-  if (!added) return { artifact }
-  return added.length > 0 ? { artifact: { ...artifact, parts: added }, append: true } : undefined
-}
-
-/** What follows the known parts; undefined where they are no beginning of the present ones. */
-function addedParts(known: readonly Part[], parts: readonly Part[]): readonly Part[] | undefined {
-  const split = known.findIndex((part, index) => !isSame(part, parts[index]))
-  if (split === -1) return parts.slice(known.length)
-  const last = known[split]
-  const grown = parts[split]
-  if (split !== known.length - 1 || !last || !grown) return undefined
-  if (!('text' in last && 'text' in grown) || !grown.text.startsWith(last.text)) return undefined
-  if (!isSame({ ...last, text: '' }, { ...grown, text: '' })) return undefined
-  return [{ ...grown, text: grown.text.slice(last.text.length) }, ...parts.slice(split + 1)]
+/** A peer that does not answer in time is silent, not out of reach. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof A2AError && error.code === 'timeout'
 }
 
 /** How a task is asked for until it is done. */

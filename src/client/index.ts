@@ -68,7 +68,7 @@ export {
   signedBy,
 } from './discovery.ts'
 export { fetchSend } from './fetch.ts'
-export type { BreakOptions, FollowOptions, PollOptions } from './follow.ts'
+export type { BreakOptions, FollowContact, FollowOptions, PollOptions } from './follow.ts'
 export type { HttpClient, HttpOptions } from './http.ts'
 export { type LoopbackOptions, listenForRedirect } from './loopback.ts'
 export { createHttp } from './node.ts'

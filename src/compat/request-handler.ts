@@ -2,7 +2,8 @@ import type { Agent, AgentEvent, Turn, WaitingTask } from '../agents/agent.ts'
 import { type AgentDescription, defineAgent } from '../agents/function.ts'
 import { createRelay } from '../agents/remote/agent.ts'
 import { followedAgent } from '../client/client.ts'
-import { createView, follow, pollIntervalMs } from '../client/follow.ts'
+import { follow, pollIntervalMs } from '../client/follow.ts'
+import { TaskView } from '../client/view.ts'
 import { A2AError } from '../protocol/errors.ts'
 import {
   type AuthContext,
@@ -286,7 +287,7 @@ async function* watch(
   read: () => Promise<Task>,
   { context, clock }: Omit<Following, 'request'>,
 ): AsyncGenerator<Batch> {
-  const view = createView()
+  const view = new TaskView()
   let task = await read()
   if (isTerminal(task.status.state)) throw ended(task)
   for (;;) {

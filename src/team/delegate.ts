@@ -35,7 +35,7 @@ import {
 } from './reply.ts'
 import { type Delegation, type Run, traceRun } from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
-import { LinkedSignal } from './signal.ts'
+import { type Deadline, LinkedSignal } from './signal.ts'
 
 /** One delegation on its way to a member. */
 interface MemberCall {
@@ -49,6 +49,8 @@ interface MemberCall {
   readonly account: CallAccount
   /** The values of the conversation: what is set by them is stored with the member's reply. */
   readonly values: ContextValues
+  /** When its time is over, as the clock's `elapsed`; undefined where it has no limit. */
+  readonly endsAt: number | undefined
 }
 
 /**
@@ -70,9 +72,11 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   const account = run.budget.open(key, run.memory.usedBy(key))
   const live = delegation.live && run.output.live(delegation.live, account)
   const message = answer ?? delegation.message
+  const { maxTaskSeconds } = delegation
+  const endsAt = maxTaskSeconds && (await endOf(run, key, maxTaskSeconds))
   let fresh: MemberReply | undefined
   const stepped = await run.turn.step(key, async (values) => {
-    const call = { run, delegation, key, live, account, asked: last, message, values }
+    const call = { run, delegation, key, live, account, asked: last, message, values, endsAt }
     try {
       fresh = withUsed(await callWithRules(call), account.used)
     } finally {
@@ -87,6 +91,15 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   if (isInterrupted(reply.state)) throw new Suspension(key, reply)
   run.budget.close(key)
   return note({ run, delegation, message }, reply)
+}
+
+/**
+ * When a delegation with a limit has to be over. Its beginning is in the log, so that a restart gives it no further time;
+ * a turn that brings the user's answer begins anew.
+ */
+async function endOf({ memory, clock }: Run, key: string, seconds: number): Promise<number> {
+  const began = await memory.begin(key, clock.now())
+  return clock.elapsed() + began + seconds * 1_000 - clock.now()
 }
 
 /** Keeps the exchange, so that a member that is asked again knows what it said. */
@@ -133,6 +146,7 @@ async function withFallback(call: MemberCall): Promise<MemberReply> {
     return await withRetries(call, agentId)
   } catch (thrown) {
     if (isFinal(run, thrown) || !fallbackAgentId || agentId === fallbackAgentId) throw thrown
+    if (isLate(call, 0)) throw thrown
     traceRun(run, { type: 'fallback', ...factsOf(call, agentId), to: fallbackAgentId })
     startOver(call)
     return await callMember(call, fallbackAgentId, 1)
@@ -160,11 +174,17 @@ function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
         if (isFinal(run, thrown) || (thrown instanceof ContentBlocked && thrown.at === 'input'))
           return undefined
         const delayMs = retryDelay(thrown, failures, run)
+        if (isLate(call, delayMs)) return undefined
         traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: failures + 1, delayMs })
         return delayMs
       },
     },
   )
+}
+
+/** Whether the delegation has no time left after so many milliseconds. */
+function isLate({ run, endsAt }: MemberCall, ms: number): boolean {
+  return endsAt !== undefined && run.clock.elapsed() + ms >= endsAt
 }
 
 function startOver({ live, account }: MemberCall): void {
@@ -324,13 +344,7 @@ async function speak(
   message.messageId = messageId
   const found = findAgent(run, agentId)
   const agent = delegation.wrap ? delegation.wrap(found) : found
-  const { timeoutSeconds } = delegation
-  const link = new LinkedSignal(run.link, {
-    clock: run.clock,
-    ms: timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000,
-    reason: () =>
-      new A2AError('timeout', `Agent "${agentId}" took longer than ${timeoutSeconds} s`),
-  })
+  const link = new LinkedSignal(run.link, deadlineOf(call, agentId))
   const turn = new ChildTurn(run.turn, {
     space,
     message,
@@ -369,6 +383,18 @@ async function speak(
     const returning = turn.end(run.link)
     if (returning) await returning
   }
+}
+
+/** The end of one try: by its own time, or by that of the whole delegation. */
+function deadlineOf({ run, delegation, endsAt }: MemberCall, agentId: string): Deadline {
+  const { clock } = run
+  const { timeoutSeconds = Infinity, maxTaskSeconds } = delegation
+  const leftMs = endsAt === undefined ? Infinity : Math.max(0, endsAt - clock.elapsed())
+  const ms = Math.min(timeoutSeconds * 1_000, leftMs)
+  const seconds = ms === leftMs ? maxTaskSeconds : timeoutSeconds
+  const reason = (): A2AError =>
+    new A2AError('timeout', `Agent "${agentId}" took longer than ${seconds} s`)
+  return { clock, ms: ms === Infinity ? undefined : ms, reason }
 }
 
 function findAgent(run: Run, agentId: string): Agent {

@@ -69,8 +69,15 @@ interface Spent {
   readonly by: Readonly<Record<string, Usage>>
 }
 
+/** When delegations with a limit in time began in one turn, in milliseconds since the epoch, by their keys. */
+interface Began {
+  readonly turn: number
+  readonly by: Readonly<Record<string, number>>
+}
+
 const none: readonly MemberReply[] = []
 const spentKey = 'spent'
+const beganKey = 'began'
 
 /**
  * What a run remembers across the turns of its task.
@@ -89,12 +96,13 @@ export class Memory {
   #message: Message
   #unanswered: string | undefined
   #spent: Spent['by'] | undefined
+  #began: Began['by'] | undefined
   /** What the run's earlier turns used, where a member has reported it. */
   readonly used: Usage | undefined
 
   constructor(turn: Turn, message: Message) {
     const saved = load(turn)
-    const spent = loadSpent(turn)
+    const spent = loadOfTurn<Spent>(turn, spentKey)?.by
     this.#turn = turn
     this.#message = message
     this.#saved = saved
@@ -102,6 +110,7 @@ export class Memory {
     this.#answers = new Map(saved?.answers && Object.entries(saved.answers))
     this.#unanswered = saved?.asked
     this.#spent = spent
+    this.#began = loadOfTurn<Began>(turn, beganKey)?.by
     this.used = spent ? Object.values(spent).reduce(addUsage, saved?.used) : saved?.used
   }
 
@@ -149,6 +158,15 @@ export class Memory {
     const value: object = { turn: this.#turn.number, by: this.#spent }
     // Stored with the delegation's reply, or with what becomes of its failure; nothing waits for it.
     this.#turn.save(spentKey, value as Json).catch(() => {}) // numbers and names only
+  }
+
+  /** When a delegation began in this turn; in the log before it goes on, for a turn that runs again after a crash. */
+  async begin(key: string, now: number): Promise<number> {
+    const known = this.#began?.[key]
+    if (known !== undefined) return known
+    this.#began = { ...this.#began, [key]: now }
+    await this.#turn.save(beganKey, { turn: this.#turn.number, by: this.#began })
+    return now
   }
 
   /** Keeps a reply for later turns. */
@@ -219,12 +237,16 @@ function before(saved: SavedRun): SavedRun | undefined {
   }
 }
 
-function loadSpent(turn: Turn): Spent['by'] | undefined {
-  const value = turn.load(spentKey)
+/** What an earlier attempt of this very turn has saved under a key. */
+function loadOfTurn<Saved extends { readonly turn: number }>(
+  turn: Turn,
+  key: string,
+): Saved | undefined {
+  const value = turn.load(key)
   if (typeof value !== 'object' || value === null) return undefined
   const saved: object = value
-  const spent = saved as Spent // only spend() writes this key
-  return spent.turn === turn.number ? spent.by : undefined
+  const known = saved as Saved // only this class writes its keys
+  return known.turn === turn.number ? known : undefined
 }
 
 /** An answer that came after the delegation's last reply: it is still to be replied to. */

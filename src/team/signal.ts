@@ -3,7 +3,7 @@ import type { Clock } from '../shared/clock.ts'
 type AbortListener = (reason: unknown) => void
 
 /** When a linked signal fires by itself. */
-interface Deadline {
+export interface Deadline {
   readonly clock: Clock
   readonly ms: number | undefined
   /** The error to fire with when the time is over. */

@@ -280,6 +280,7 @@ const ask: ShapeRules = {
 
 const call: ShapeRules = {
   timeoutSeconds: number,
+  maxTaskSeconds: number,
   maxRetries: number,
   fallbackAgentId: text,
   guards: isTable,

@@ -56,9 +56,9 @@ describe('the three faults of a conversion', () => {
   })
 
   test('a wrong value is shown with its field and the reason', () => {
-    const error = faultOf(() => toA2AAgentConfig({ ...a2a, timeoutSeconds: 300 }))
+    const error = faultOf(() => toA2AAgentConfig({ ...a2a, timeoutSeconds: 0 }))
     expect(error.message).toBe(
-      'Invalid field value for timeout_seconds: 300 (must be > 0 and < 300 seconds)',
+      'Invalid field value for timeout_seconds: 0 (must be > 0 and <= 315360000 seconds (10 years))',
     )
     expect(error.fault.variant).toBe('InvalidValue')
   })
@@ -79,9 +79,10 @@ describe('ranges at both edges', () => {
     [0, false],
     [-1, false],
     [0.001, true],
-    [299, true],
-    [299.999, true],
-    [300, false],
+    [300, true],
+    [86_400.5, true],
+    [315_360_000, true],
+    [315_360_001, false],
     [Number.NaN, false],
     [Number.POSITIVE_INFINITY, false],
   ])('timeout %d s is accepted: %s', (timeoutSeconds, expected) => {
@@ -310,7 +311,8 @@ describe('an agent made in code', () => {
   })
 
   test.each<readonly [string, () => unknown]>([
-    ['timeoutSeconds', () => validateA2AAgentConfig({ endpoint, timeoutSeconds: 300 })],
+    ['timeoutSeconds', () => validateA2AAgentConfig({ endpoint, timeoutSeconds: 0 })],
+    ['maxTaskSeconds', () => validateA2AAgentConfig({ endpoint, maxTaskSeconds: 0 })],
     ['maxRetries', () => validateOpenAIAgentConfig({ ...model, maxRetries: 11 })],
     ['agentId', () => validateA2AAgentConfig({ endpoint, agentId: ' ' })],
     ['credentialOrigins', () => validateA2AAgentConfig({ endpoint, credentialOrigins: ['x'] })],

@@ -48,7 +48,8 @@ interface PeerWire {
 }
 
 const cardOf03 = (result: unknown): unknown => card03(result as AgentCard)
-const inRpc = (result: unknown): object => ({ jsonrpc: '2.0', id: 1, result })
+/** Without an id, since one answer is given to many requests. */
+const inRpc = (result: unknown): object => ({ jsonrpc: '2.0', result })
 const bare = (body: unknown): unknown => body
 
 const wires: readonly PeerWire[] = [

@@ -33,6 +33,7 @@ export class Raw {
 export async function serveAgent(
   methods: Methods,
   card: Parameters<typeof testCard>[0] = {},
+  port = 0,
 ): Promise<TestServer & { readonly calls: RpcCall[] }> {
   const calls: RpcCall[] = []
   const server: TestServer = await serve(({ path, body, headers }) => {
@@ -53,7 +54,7 @@ export async function serveAgent(
     if (result === undefined)
       return { body: { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } } }
     return { body: { jsonrpc: '2.0', id, result } }
-  })
+  }, port)
   return { ...server, calls }
 }
 

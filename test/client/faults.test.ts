@@ -6,7 +6,7 @@ import { connectFailure } from '../../src/client/http.ts'
 import { A2AClient, allOf, apiKey, bearer } from '../../src/client/index.ts'
 import { idempotencyExtension } from '../../src/protocol/extensions.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
-import { doneTask, Raw, serveAgent } from './agent.ts'
+import { doneTask, Raw, serveAgent, streamOf } from './agent.ts'
 import { serve } from './serve.ts'
 
 /** Promises more than it sends. */
@@ -14,6 +14,51 @@ function breakOff(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
   response.write('{"jsonrpc": "2.0"', () => response.destroy())
 }
+
+describe('an answer to another request', () => {
+  const other = { jsonrpc: '2.0', id: 4_711, result: doneTask }
+
+  test.each([
+    ['a result', other],
+    ['a result without a request', { ...other, id: null }],
+    ['an error', { jsonrpc: '2.0', id: 4_711, error: { code: -32001, message: 'no' } }],
+  ])('is rejected: %s', async (_, body) => {
+    const agent = await serveAgent({ GetTask: () => new Raw({ body }) })
+    const client = new A2AClient({ serverUrl: agent.url, retry: { maxRetries: 0 } })
+    await expect(client.getTask('t1')).rejects.toMatchObject({
+      code: 'invalidAgentResponse',
+      message: expect.stringContaining('answered another request'),
+    })
+  })
+
+  test('is rejected in a stream', async () => {
+    const working = { ...doneTask, status: { state: 'TASK_STATE_WORKING' } }
+    const agent = await serveAgent(
+      { SendStreamingMessage: (call) => streamOf({ ...call, id: 4_711 }, [{ task: working }]) },
+      { capabilities: { streaming: true } },
+    )
+    const events = new A2AClient(agent.url).sendMessageStream('hi')
+    await expect(events[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: 'invalidAgentResponse',
+    })
+  })
+
+  test.each([
+    ['an id as text', (id: unknown) => ({ jsonrpc: '2.0', id: String(id), result: doneTask })],
+    ['no id', () => ({ jsonrpc: '2.0', result: doneTask })],
+  ])('is not one with %s', async (_, body) => {
+    const agent = await serveAgent({ GetTask: ({ id }) => new Raw({ body: body(id) }) })
+    expect(await new A2AClient(agent.url).getTask('t1')).toEqual(doneTask)
+  })
+
+  test('is not an error without an id: the agent could not read ours', async () => {
+    const error = { code: -32700, message: 'unreadable' }
+    const agent = await serveAgent({
+      GetTask: () => new Raw({ body: { jsonrpc: '2.0', id: null, error } }),
+    })
+    await expect(new A2AClient(agent.url).getTask('t1')).rejects.toThrow('unreadable')
+  })
+})
 
 describe('faults', () => {
   test.each([

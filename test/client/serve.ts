@@ -22,9 +22,10 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** Listens on a free port and answers as told. */
+/** Listens, on a free port where none is given, and answers as asked. */
 export async function serve(
   answer: (request: Received) => Answer | Promise<Answer>,
+  port = 0,
 ): Promise<TestServer> {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
@@ -35,15 +36,15 @@ export async function serve(
     received.push(message)
     write(response, await answer(message))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const close = (): Promise<void> =>
     new Promise((resolve) => {
       server.close(() => resolve())
       server.closeAllConnections()
     })
   onTestFinished(close)
-  const { port } = server.address() as AddressInfo // a listening TCP server has one
-  return { url: `http://127.0.0.1:${port}`, received, close }
+  const address = server.address() as AddressInfo // a listening TCP server has one
+  return { url: `http://127.0.0.1:${address.port}`, received, close }
 }
 
 function write(response: ServerResponse, answer: Answer): void {

@@ -79,9 +79,16 @@ export async function recordCard(url: string, version?: string): Promise<Recorde
   return { wire: 'card', type: 'application/json', body: await response.text() }
 }
 
-/** Answers with what was recorded, whatever is asked. */
-export function replay({ type, body }: Recorded): HttpSend {
-  return async () => replyOf(200, type, body)
+/** Answers with what was recorded, whatever is asked, under the id of the request. */
+export function replay({ wire, type, body }: Recorded): HttpSend {
+  return async (request) => {
+    if (!wire.startsWith('JSONRPC')) return replyOf(200, type, body)
+    const { id } = JSON.parse(request.body ?? '')
+    // Beside `jsonrpc`, before or after it: other members of this name are those of tasks.
+    const envelope = /("jsonrpc":"2\.0","id":)\d+|("id":)\d+(?=,"jsonrpc")/g
+    const answered = body.replace(envelope, (_, after = '', before = '') => after + before + id)
+    return replyOf(200, type, answered)
+  }
 }
 
 function replyOf(status: number, type: string, body: string): ClientReply {

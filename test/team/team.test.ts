@@ -108,7 +108,8 @@ describe('AT-20: a team is checked when it is made', () => {
 
   test.each([
     ['timeoutSeconds', 0],
-    ['timeoutSeconds', 300],
+    ['timeoutSeconds', 315_360_001],
+    ['maxTaskSeconds', 0],
     ['maxRetries', 11],
     ['maxRetries', -1],
   ])('a step with %s = %d is refused', (name, value) => {
@@ -122,7 +123,8 @@ describe('AT-20: a team is checked when it is made', () => {
 
   test.each([
     ['timeoutSeconds', 0.001],
-    ['timeoutSeconds', 299],
+    ['timeoutSeconds', 315_360_000],
+    ['maxTaskSeconds', 86_400],
     ['maxRetries', 0],
     ['maxRetries', 10],
   ])('a step with %s = %d is taken', (name, value) => {

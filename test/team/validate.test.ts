@@ -53,8 +53,8 @@ describe('a team of another shape is refused when it is made, with the path', ()
       'scheduler.steps[0].timeoutSeconds must be a number, not "3"',
     ],
     [
-      steps({ ...writer, timeoutSeconds: 300 }),
-      'scheduler.steps[0].timeoutSeconds must be > 0 and < 300 seconds, not 300',
+      steps({ ...writer, timeoutSeconds: 0 }),
+      'scheduler.steps[0].timeoutSeconds must be > 0 and <= 315360000 seconds (10 years), not 0',
     ],
     [
       steps({ loop: { steps: [writer], until: 'x' } }),

@@ -1,3 +1,5 @@
+import type { A2AClient } from '../../client/client.ts'
+import { type FollowContact, isOutage } from '../../client/follow.ts'
 import type { AddressGuard } from '../../network/guard.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { answerParts, isInterrupted, isTerminal } from '../../protocol/task.ts'
@@ -11,7 +13,7 @@ import type {
   TaskState,
   TaskStatus,
 } from '../../protocol/types.ts'
-import { withDeadline } from '../../shared/async.ts'
+import { backoffMs, retry, withDeadline } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agent.ts'
@@ -73,6 +75,12 @@ const infoMs = 5_000
 
 /** How long a remote may take to accept a cancel. */
 const cancelMs = 5_000
+
+/** The longest pause between two questions about a task, however quiet it is. */
+const maxPauseMs = 60_000
+
+/** How long a remote that has a task of ours may be out of reach in a row, where nothing else ends the wait. */
+const maxOutageMs = 24 * 60 * 60 * 1_000
 
 /**
  * A remote A2A agent as one of yours. Its events come through live; its question becomes yours, and the answer goes
@@ -183,7 +191,8 @@ export class A2AAgent implements Agent {
 
   /** Sends, or takes up what was sent before the crash, and passes the events on. */
   async *#follow(outgoing: Outgoing, turn: Turn): AsyncGenerator<AgentEvent> {
-    const watch = this.#watch(turn)
+    const since = outgoing.begun?.since ?? this.#clock.now()
+    const watch = this.#watch(turn, since)
     const relay = createRelay(turn)
     const { messageId } = outgoing.request.message
     let remote = loadRemote(turn, this.#departure.key)
@@ -192,15 +201,15 @@ export class A2AAgent implements Agent {
       if (!ids || (isKnown && remote?.phase === relay.phase())) return
       isKnown = true
       watch.known()
-      remote = { ...ids, messageId, turn: turn.number, phase: relay.phase() }
+      remote = { ...ids, messageId, turn: turn.number, phase: relay.phase(), since }
       await this.#save(turn, remote)
     }
     try {
       if (beginsTask(outgoing) && (await this.#connection.knowsKeys(watch.signal)))
         await this.#noteSend(turn, outgoing)
-      for await (const event of await this.#open(outgoing, watch.signal)) {
-        watch.alive()
+      for await (const event of await this.#open(outgoing, watch)) {
         const events = relay.take(event)
+        if (relay.phase() === 'waiting') watch.restart()
         await remember(idsOf(event) ?? remote)
         this.#noteContext(turn, event)
         yield* events
@@ -255,12 +264,40 @@ export class A2AAgent implements Agent {
 
   async #open(
     { request, options, begun }: Outgoing,
-    signal: AbortSignal,
+    watch: RemoteWatch,
   ): Promise<AsyncIterable<StreamResponse>> {
-    const client = await this.#connection.client(signal)
-    return begun
-      ? client.follow(begun.taskId, { ...options, signal })
-      : client.sendAndFollow(request, { ...options, signal })
+    const { signal } = watch
+    const follow = {
+      ...options,
+      signal,
+      maxOutageMs,
+      maxIntervalMs: maxPauseMs,
+      quietMs: Math.min(maxPauseMs, Math.max(1_000, this.#options.timeoutSeconds * 1_000)),
+      onContact: watch.contact,
+    }
+    if (!begun) return (await this.#connection.client(signal)).sendAndFollow(request, follow)
+    const client = await this.#reconnect(watch)
+    return client.follow(begun.taskId, follow)
+  }
+
+  /** The client for a task that is known: a remote that is out of reach is waited for. */
+  #reconnect(watch: RemoteWatch): Promise<A2AClient> {
+    const { signal } = watch
+    const began = this.#clock.elapsed()
+    const connect = (): Promise<A2AClient> => {
+      watch.contact('asked')
+      return this.#connection.client(signal)
+    }
+    return retry(connect, {
+      clock: this.#clock,
+      signal,
+      delay: (error, failures) => {
+        if (!isOutage(error) || this.#clock.elapsed() - began >= maxOutageMs) return undefined
+        watch.contact('lost')
+        const random = this.#options.random ?? Math.random
+        return backoffMs(failures, { maxMs: maxPauseMs, random })
+      },
+    })
   }
 
   /** One question, one word: what becomes of a task is the configuration's choice. */
@@ -282,9 +319,14 @@ export class A2AAgent implements Agent {
     }
   }
 
-  #watch(turn: Turn): RemoteWatch {
-    const timeoutMs = this.#options.timeoutSeconds * 1000
-    return new RemoteWatch({ name: this.#name, clock: this.#clock, timeoutMs, signal: turn.signal })
+  /** @param since When the remote's task began, in milliseconds since the epoch. */
+  #watch(turn: Turn, since: number = this.#clock.now()): RemoteWatch {
+    const { timeoutSeconds, maxTaskSeconds } = this.#options
+    const timeoutMs = timeoutSeconds * 1_000
+    const { signal } = turn
+    const watch = new RemoteWatch({ name: this.#name, clock: this.#clock, timeoutMs, signal })
+    if (maxTaskSeconds !== undefined) watch.limit(maxTaskSeconds, since)
+    return watch
   }
 
   async #cancelTask(taskId: string): Promise<void> {
@@ -421,7 +463,7 @@ function withAnswer(
 interface RemoteWatchOptions {
   readonly name: string
   readonly clock: Clock
-  /** How long the remote may bring no news; without this a task in an unknown state would be polled for ever. */
+  /** How long the remote may say nothing when it is asked; without this a task in an unknown state would be polled for ever. */
   readonly timeoutMs: number
   /** The end of our own turn. */
   readonly signal: AbortSignal
@@ -430,12 +472,17 @@ interface RemoteWatchOptions {
 /** How long a cancelled turn waits to learn the id of the task that it has just caused, so as to cancel that too. */
 const graceMs = 2_000
 
-/** Ends a conversation with a remote agent that falls silent or that is cancelled. */
+/**
+ * Ends a conversation with a remote agent that falls silent, that takes too long, or that is cancelled. A remote is
+ * silent from when it is asked until it answers; between two polls it has no occasion to speak.
+ */
 export class RemoteWatch {
   readonly #options: RemoteWatchOptions
   readonly #controller = new AbortController()
   #isKnown = false
-  #stopTimer = (): void => {}
+  /** Stops the timer of the present silence; undefined while the remote is not silent. */
+  #stopSilence: (() => void) | undefined
+  #stopLimit = (): void => {}
   #stopGrace = (): void => {}
 
   constructor(options: RemoteWatchOptions) {
@@ -443,19 +490,37 @@ export class RemoteWatch {
     const { signal } = options
     if (signal.aborted) this.#controller.abort(signal.reason)
     else signal.addEventListener('abort', this.#leave, { once: true })
-    this.alive()
+    this.restart()
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  /** The remote gave a sign of life. */
-  alive(): void {
+  /** What passed between us and the remote. */
+  readonly contact = (contact: FollowContact): void => {
+    if (contact !== 'asked') this.#endSilence()
+    else if (!this.#stopSilence) this.restart()
+  }
+
+  /** The remote is given its whole time again. */
+  restart(): void {
     const { name, clock, timeoutMs } = this.#options
-    this.#stopTimer()
-    this.#stopTimer = clock.after(timeoutMs, () =>
+    this.#endSilence()
+    this.#stopSilence = clock.after(timeoutMs, () =>
       this.#controller.abort(ownFault('timeout', `${name} did not answer in time`)),
+    )
+  }
+
+  /**
+   * Ends the conversation when the task has taken so long.
+   * @param since When it began, in milliseconds since the epoch; before a crash, where there was one.
+   */
+  limit(seconds: number, since: number): void {
+    const { name, clock } = this.#options
+    const leftMs = Math.max(0, since + seconds * 1_000 - clock.now())
+    this.#stopLimit = clock.after(leftMs, () =>
+      this.#controller.abort(ownFault('timeout', `${name} took longer than ${seconds} s`)),
     )
   }
 
@@ -468,9 +533,15 @@ export class RemoteWatch {
 
   /** Frees timers and listeners. */
   close(): void {
-    this.#stopTimer()
+    this.#endSilence()
+    this.#stopLimit()
     this.#stopGrace()
     this.#options.signal.removeEventListener('abort', this.#leave)
+  }
+
+  #endSilence(): void {
+    this.#stopSilence?.()
+    this.#stopSilence = undefined
   }
 
   readonly #leave = (): void => {

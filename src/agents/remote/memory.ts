@@ -21,6 +21,8 @@ export interface RemoteTask {
   readonly turn: number
   /** At work, or waiting for our caller's answer, or at its end. */
   readonly phase: RemotePhase
+  /** When that message was first sent, in milliseconds since the epoch. */
+  readonly since: number | undefined
 }
 
 /** How far a remote task is, as far as we are concerned. */
@@ -130,15 +132,23 @@ export function idsOf(event: StreamResponse): RemoteIds | undefined {
 export function loadRemote(turn: Pick<WaitingTask, 'load'>, key: string): RemoteTask | undefined {
   const value = turn.load(key)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const { taskId, contextId, messageId, turn: number, phase } = value as JsonObject // neither null nor a list
+  const { taskId, contextId, messageId, turn: number, phase, since } = value as JsonObject // neither null nor a list
   if (typeof taskId !== 'string' || typeof contextId !== 'string') return undefined
   const known = phase === 'running' || phase === 'waiting' ? phase : 'done'
-  return { taskId, contextId, messageId: String(messageId), turn: Number(number), phase: known }
+  return {
+    taskId,
+    contextId,
+    messageId: String(messageId),
+    turn: Number(number),
+    phase: known,
+    since: typeof since === 'number' ? since : undefined,
+  }
 }
 
 /** Remembers a remote task before its events are passed on. */
 export function saveRemote(turn: Turn, key: string, remote: RemoteTask): Promise<void> {
-  return turn.save(key, { ...remote })
+  const { since, ...rest } = remote
+  return turn.save(key, since === undefined ? rest : { ...rest, since })
 }
 
 /** A send whose task may not have a name yet: to repeat it with its key gives the name. */

@@ -398,9 +398,14 @@ const agentTable = z.strictObject({
   }),
   timeout_seconds: described(numberLike.optional(), {
     description:
-      'How long the agent may be silent, in seconds, less than 300; then the call fails. A module may be silent for ever if this is absent.',
+      'How long the agent may be silent, in seconds; then the call fails, but an A2A agent that says that it works is not silent. A module may be silent for ever if this is absent.',
     default: timeoutSeconds,
     examples: [60],
+  }),
+  max_task_seconds: described(numberLike.optional(), {
+    description:
+      'How long the agent may work on a task, in seconds, restarts of your server included; then the task is cancelled. No limit if absent, and for `a2a` only.',
+    examples: [86400],
   }),
   max_retries: described(numberLike.optional(), {
     description:
@@ -457,6 +462,7 @@ export const agentSchema: z.ZodType<AgentConfig> = agentTable.transform(
     ...whenGiven('capabilities', agent.capabilities),
     ...whenGiven('metadata', agent.metadata),
     ...whenGiven('timeoutSeconds', agent.timeout_seconds),
+    ...whenGiven('maxTaskSeconds', agent.max_task_seconds),
     ...whenGiven('maxRetries', agent.max_retries),
     ...whenGiven('auth', agent.auth),
     ...whenGiven('credentialOrigins', agent.credential_origins),

@@ -35,14 +35,20 @@ const askFields: {
 /** How a step, a join or a map calls its member. */
 const callFields: {
   readonly timeout_seconds: Optional<number, number | string>
+  readonly max_task_seconds: Optional<number, number | string>
   readonly max_retries: Optional<number, number | string>
   readonly fallback_agent_id: Optional<string, string>
   readonly guards: Optional<Guards>
 } = {
   timeout_seconds: described(numberLike.optional(), {
     description:
-      'How long the member may take, in seconds, less than 300; then it has failed. No limit if absent.',
+      'How long the member may take at each try, in seconds; then it has failed. No limit if absent.',
     examples: [120],
+  }),
+  max_task_seconds: described(numberLike.optional(), {
+    description:
+      'How long the step may take in all, in seconds: tries, fallback and restarts of the server included. No limit if absent.',
+    examples: [86400],
   }),
   max_retries: described(numberLike.optional(), {
     description: 'How often the member is asked again after it has failed, 0 to 10.',
@@ -95,6 +101,7 @@ function toAskRules(fields: AskTable): AskRules {
 
 interface CallTable {
   readonly timeout_seconds?: number | undefined
+  readonly max_task_seconds?: number | undefined
   readonly max_retries?: number | undefined
   readonly fallback_agent_id?: string | undefined
   readonly guards?: Guards | undefined
@@ -104,6 +111,7 @@ interface CallTable {
 function toCallRules(fields: CallTable): CallRules {
   return {
     ...whenGiven('timeoutSeconds', fields.timeout_seconds),
+    ...whenGiven('maxTaskSeconds', fields.max_task_seconds),
     ...whenGiven('maxRetries', fields.max_retries),
     ...whenGiven('fallbackAgentId', fields.fallback_agent_id),
     ...whenGiven('guards', fields.guards),

@@ -49,32 +49,36 @@ export function createJsonRpcDispatch(options: JsonRpcDispatchOptions): Dispatch
 
   return async (name, request, call) => {
     const { stream } = operations[name]
+    lastId += 1
+    const id = lastId
     const reply = await send({
       method: 'POST',
       url,
       headers: requestHeaders(call, stream ? streamed : whole, dialect.name),
-      body: encode(name, request),
+      body: encode(name, request, id),
       ...(call.signal && { signal: call.signal }),
     })
-    if (stream) return (await readStream(reply, dialect, call)) as ResultOf<typeof name> // true: the table says so
-    const result = resultOf(await reply.text(), { reply, dialect })
+    const answer = { reply, dialect, id }
+    if (stream) return (await readStream(answer, call)) as ResultOf<typeof name> // true: the table says so
+    const result = resultOf(await reply.text(), answer)
     return receiveResult(dialect, result, { name, request })
   }
 
-  function encode<N extends OperationName>(name: N, request: RequestOf<N>): string {
+  function encode<N extends OperationName>(name: N, request: RequestOf<N>, id: number): string {
     const withTenant = tenant === undefined ? request : { ...request, tenant }
     const rpc = dialect.encodeRequest(name, withTenant)
     if (!rpc)
       throw new A2AError('unsupportedOperation', `${name} does not exist in A2A ${dialect.name}`)
-    lastId += 1
     const { method, params } = rpc
-    return JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params })
+    return JSON.stringify({ jsonrpc: '2.0', id, method, params })
   }
 }
 
 interface Answer {
   readonly reply: ClientReply
   readonly dialect: Dialect
+  /** The id of the request. */
+  readonly id: number
 }
 
 function resultOf(text: string, answer: Answer): unknown {
@@ -82,6 +86,7 @@ function resultOf(text: string, answer: Answer): unknown {
   const body = parseJson(text)
   const raw = asRaw(body)
   const error = asRaw(raw?.error)
+  if (raw && reply.status < 400) checkId(raw, answer)
   if (error) throw toError(error, answer)
   if (reply.status >= 400) throw errorOfReply(reply, body)
   if (raw && 'result' in raw) return raw.result
@@ -90,6 +95,18 @@ function resultOf(text: string, answer: Answer): unknown {
     'invalidAgentResponse',
     `The agent's answer is no JSON-RPC response (${dialect.name})`,
   )
+}
+
+/**
+ * Rejects the answer to another request, as a proxy or a server that mixes up its callers gives. Peers that leave the id
+ * out, or write it as a text, are understood; an error may have none where the request could not be read.
+ */
+function checkId(raw: Readonly<Record<string, unknown>>, { id }: Answer): void {
+  const given = raw.id
+  if (given === id || given === undefined || !('result' in raw || 'error' in raw)) return
+  if (given === null && 'error' in raw) return
+  if (typeof given === 'string' && given === String(id)) return
+  throw new A2AError('invalidAgentResponse', `The agent answered another request than number ${id}`)
 }
 
 function parseJson(text: string): unknown {
@@ -113,16 +130,18 @@ function toError(error: Readonly<Record<string, unknown>>, { reply, dialect }: A
   return reply.status >= 400 ? errorOfReply(reply, undefined, known) : known
 }
 
-async function readStream(reply: ClientReply, dialect: Dialect, call: Call): Promise<EventStream> {
+async function readStream(answer: Answer, call: Call): Promise<EventStream> {
+  const { reply, dialect } = answer
   if (reply.status >= 400 || !isEventStream(reply)) {
-    const result = resultOf(await reply.text(), { reply, dialect })
+    const result = resultOf(await reply.text(), answer)
     return single(dialect, result)
   }
   return readEvents(reply, call, (frame) => {
     const body = JSON.parse(frame.data)
     const raw = asRaw(body)
     const error = asRaw(raw?.error)
-    if (error || frame.event === 'error') throw toError(error ?? raw ?? {}, { reply, dialect })
+    if (raw) checkId(raw, answer)
+    if (error || frame.event === 'error') throw toError(error ?? raw ?? {}, answer)
     return receiveEvent(dialect, raw && 'result' in raw ? raw.result : body)
   })
 }

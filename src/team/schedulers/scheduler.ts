@@ -76,8 +76,10 @@ export interface AskOptions extends CallRules {
 
 /** How a member is called. */
 export interface CallRules<Id extends string = string> {
-  /** How long the member may take; as long as it likes if absent. */
+  /** How long the member may take at each try; as long as it likes if absent. */
   readonly timeoutSeconds?: number
+  /** How long all of it may take, tries, fallback and restarts included; as long as it likes if absent. */
+  readonly maxTaskSeconds?: number
   /** Further tries after a failure, 0 to 10; 0 by default, since agents retry their own connections. */
   readonly maxRetries?: number
   /** Who answers instead when all tries have failed. */

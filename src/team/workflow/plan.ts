@@ -1,3 +1,4 @@
+import { secondsFault } from '../../agents/config-checks.ts'
 import { toDataSchema, UncheckableSchema } from '../../agents/schema.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
@@ -103,10 +104,11 @@ function checkCall(
     if (id !== undefined && !members.has(id))
       refuse('notAMember', `a step names "${id}", which is not a member`, [...path, key])
   }
-  const { timeoutSeconds } = call
-  if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds < 300)) {
-    const reason = `timeoutSeconds must be > 0 and < 300 seconds, not ${timeoutSeconds}`
-    refuse('invalidLimit', reason, [...path, 'timeoutSeconds'])
+  for (const name of ['timeoutSeconds', 'maxTaskSeconds'] as const) {
+    const seconds = call[name]
+    const fault = seconds === undefined ? undefined : secondsFault(seconds)
+    if (fault !== undefined)
+      refuse('invalidLimit', `${name} ${fault}, not ${seconds}`, [...path, name])
   }
   for (const name of ['maxRetries', 'maxOutputRetries'] as const)
     checkWhole({ name, value: call[name], min: 0, max: 10 }, path, refuse)
@@ -147,7 +149,7 @@ function checkOutput(call: AskRules, path: TeamPath, refuse: Refuse): void {
 
 /** What is said to one member, and so means nothing to a list of steps. */
 const callKeys = [
-  ...(['timeoutSeconds', 'maxRetries', 'fallbackAgentId', 'guards'] as const),
+  ...(['timeoutSeconds', 'maxTaskSeconds', 'maxRetries', 'fallbackAgentId', 'guards'] as const),
   ...(['input', 'outputSchema', 'jsonSchema', 'maxOutputRetries'] as const),
 ]
 

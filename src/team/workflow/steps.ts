@@ -191,7 +191,7 @@ export function planCall(
   call: CallRules & AskRules & { readonly agentId: string },
   site: Omit<RuleSite, 'key'>,
 ): MemberAsk {
-  const { agentId, timeoutSeconds, maxRetries, fallbackAgentId, guards } = call
+  const { agentId, timeoutSeconds, maxTaskSeconds, maxRetries, fallbackAgentId, guards } = call
   const wrap = wrapperOf(call)
   const path = [...site.path, 'input']
   const input =
@@ -213,6 +213,7 @@ export function planCall(
       live,
       wrap,
       timeoutSeconds,
+      maxTaskSeconds,
       maxRetries,
       fallbackAgentId,
       guards,

@@ -114,7 +114,7 @@ function beside(path: string, key: string, value: unknown): Table {
 /** The kind of agent that has such a key or value. */
 function agentFor(key: string, value: unknown): Table {
   if (['model', 'tools', 'mcp_servers', 'allow_files'].includes(key)) return model
-  if (['auth', 'credential_origins', 'metadata'].includes(key)) return remote
+  if (['auth', 'credential_origins', 'max_task_seconds', 'metadata'].includes(key)) return remote
   const isRemote = String(value).startsWith('https:') || value === 'openai'
   return isRemote ? remote : writer
 }

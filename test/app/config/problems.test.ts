@@ -80,11 +80,13 @@ mode = "supervisr"
   test('R-W17: ranges are the same for every agent, with both edges', () => {
     const with_ = (key: string, value: string) =>
       problemsOf(agents.replace('protocol = "a2a"', `protocol = "a2a"\n${key} = ${value}`))
-    expect(with_('timeout_seconds', '300')).toEqual([
-      'team.toml:7:1: Invalid field value for timeout_seconds: 300 (must be > 0 and < 300 seconds)',
+    expect(with_('timeout_seconds', '315360001')).toEqual([
+      'team.toml:7:1: Invalid field value for timeout_seconds: 315360001 (must be > 0 and <= 315360000 seconds (10 years))',
     ])
     expect(with_('timeout_seconds', '0')).toHaveLength(1)
-    expect(with_('timeout_seconds', '299')).toEqual([])
+    expect(with_('timeout_seconds', '315360000')).toEqual([])
+    expect(with_('max_task_seconds', '0')).toHaveLength(1)
+    expect(with_('max_task_seconds', '86400')).toEqual([])
     expect(with_('timeout_seconds', '0.001')).toEqual([])
     expect(with_('max_retries', '11')).toHaveLength(1)
     expect(with_('max_retries', '10')).toEqual([])
@@ -118,7 +120,8 @@ ${key} = ${value}
   test('settings that have no effect on an agent of this kind', () => {
     const module = (lines: string) =>
       problemsOf(agents.replace('protocol = "a2a"', `protocol = "module"\n${lines}`))
-    expect(module('timeout_seconds = 300')[0]).toContain('timeout_seconds: 300')
+    expect(module('timeout_seconds = 0')[0]).toContain('timeout_seconds: 0')
+    expect(module('max_task_seconds = 60')[0]).toContain('only an a2a agent has tasks of its own')
     expect(module('max_retries = 11')[0]).toContain('max_retries: 11')
     expect(module('timeout_seconds = 5\nmax_retries = 1')).toEqual([])
     expect(module('auth = { type = "bearer", token = "secret" }')[0]).toMatch(
@@ -230,8 +233,8 @@ agents = [{ agent_id = "a" }, { agent_id = "b" }]
       ],
       [
         'a map',
-        `${table}map = { agent_id = "a", timeout_seconds = 300 }`,
-        '21:25: Team "t": timeout_seconds must be > 0 and < 300 seconds, not 300',
+        `${table}map = { agent_id = "a", timeout_seconds = 0 }`,
+        '21:25: Team "t": timeout_seconds must be > 0 and <= 315360000 seconds (10 years), not 0',
       ],
       [
         'branches that are none',
