@@ -282,7 +282,13 @@ const call: ShapeRules = {
   maxRetries: number,
   fallbackAgentId: text,
   guards: isTable,
+  failOn: (value, path, refuse) => list(cutReason)(value, path, refuse),
 }
+
+const cutReason: ShapeRule = mustBe(
+  'length or content_filter',
+  (value) => value === 'length' || value === 'content_filter',
+)
 
 /** The shape of a workflow's steps as programs write them. */
 const stepsShape: ShapeRule = (value, path, refuse) => list(step)(value, path, refuse)

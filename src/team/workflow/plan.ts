@@ -147,7 +147,7 @@ function checkOutput(call: AskRules, path: TeamPath, refuse: Refuse): void {
 
 /** What is said to one member, and so means nothing to a list of steps. */
 const callKeys = [
-  ...(['timeoutSeconds', 'maxRetries', 'fallbackAgentId', 'guards'] as const),
+  ...(['timeoutSeconds', 'maxRetries', 'fallbackAgentId', 'guards', 'failOn'] as const),
   ...(['input', 'outputSchema', 'jsonSchema', 'maxOutputRetries'] as const),
 ]
 

@@ -191,7 +191,7 @@ export function planCall(
   call: CallRules & AskRules & { readonly agentId: string },
   site: Omit<RuleSite, 'key'>,
 ): MemberAsk {
-  const { agentId, timeoutSeconds, maxRetries, fallbackAgentId, guards } = call
+  const { agentId, timeoutSeconds, maxRetries, fallbackAgentId, guards, failOn } = call
   const wrap = wrapperOf(call)
   const path = [...site.path, 'input']
   const input =
@@ -216,6 +216,7 @@ export function planCall(
       maxRetries,
       fallbackAgentId,
       guards,
+      failOn,
     })
   }
 
