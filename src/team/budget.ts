@@ -12,6 +12,8 @@ interface RunBudgetOptions {
   readonly prices?: ModelPrices | undefined
   /** What the run has used in earlier turns. */
   readonly before?: Usage | undefined
+  /** What of that belongs to calls that had not come to their end, by their keys. */
+  readonly open?: Readonly<Record<string, Usage>>
   /** That of the call by which a team around asked this one. */
   readonly around?: Account | undefined
   /** Called with usage that cannot be held against a limit in money. */
@@ -29,6 +31,8 @@ export class Budget {
   #used: Usage | undefined
   /** Of calls that have used something and not come to their end. */
   #accounts: Map<string, CallAccount> | undefined
+  /** Calls of earlier turns that have ended in this one. */
+  #ended: Set<string> | undefined
 
   constructor(options: RunBudgetOptions) {
     this.#options = options
@@ -99,11 +103,15 @@ export class Budget {
   /** The call has come to its end. */
   close(key: string): void {
     this.#accounts?.delete(key)
+    if (!this.#options.open || !Object.hasOwn(this.#options.open, key)) return
+    this.#ended ??= new Set()
+    this.#ended.add(key)
   }
 
-  /** What calls that have not come to their end have used, by their keys. */
+  /** What calls that have not come to their end have used, by their keys; those that this turn did not get to among them. */
   openCalls(): Readonly<Record<string, Usage>> {
-    const open: Record<string, Usage> = {}
+    const open: Record<string, Usage> = { ...this.#options.open }
+    for (const key of this.#ended ?? []) delete open[key]
     for (const [key, { used }] of this.#accounts ?? []) if (used) open[key] = used
     return open
   }

@@ -97,6 +97,7 @@ export function createRun(turn: Turn, options: RunOptions): Run {
     limits: config.budget,
     prices: options.prices,
     before: memory.used,
+    ...(memory.used && { open: memory.open }),
     around: turn.account,
     ...(config.budget?.maxCostUsd !== undefined && {
       onUnpriced: (usage: Usage) => options.onUnpriced(usage, turn),

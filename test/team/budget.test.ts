@@ -38,8 +38,10 @@ const tool = defineTool({
   execute: () => 'found',
 })
 
+const calling = { tools: [{ name: 'look', arguments: {} }] }
+
 /** Calls its tool for ever. */
-const restless = [{ tools: [{ name: 'look', arguments: {} }] }]
+const restless = [calling]
 
 interface Model {
   readonly agent: OpenAIAgent
@@ -206,6 +208,23 @@ describe('a limit in money', () => {
     const { task } = await runTeam(lead(0.025), 'x', { answers: ['red', 'blue'] })
     expect(usageOfTask(task)).toMatchObject({ inputTokens: 33, costUsd: 0.03 })
     expect(server.requests).toHaveLength(3)
+  })
+
+  test('counts each of several members that wait for the user at once by itself', async () => {
+    const asking = defineTool({ ...tool, approval: true })
+    const script: ModelScript = ({ messages }) =>
+      messages.filter(({ role }) => role === 'tool').length < 3 ? calling : 'found'
+    const { agent: a, server } = await model('a', script, { tools: [asking] })
+    const { agent: b, server: other } = await model('b', script, { tools: [asking] })
+    const team = defineTeam({
+      ...{ id: 'team', name: 'Team', agents: { a, b }, prices },
+      scheduler: { type: 'workflow', steps: [{ parallel: [{ agentId: 'a' }, { agentId: 'b' }] }] },
+      budget: { maxCostUsd: 0.085 },
+    })
+    const { task } = await runTeam(team, 'x', { answers: Array.from({ length: 6 }, () => 'yes') })
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(server.requests.length + other.requests.length).toBe(8)
+    expect(usageOfTask(task)).toMatchObject({ inputTokens: 8 * 11, costUsd: 0.08 })
   })
 
   test('stops a member whose answers do not fit their schema from being asked again', async () => {
