@@ -18,6 +18,8 @@ interface RunBudgetOptions {
   readonly around?: Account | undefined
   /** Called with usage that cannot be held against a limit in money. */
   readonly onUnpriced?: ((usage: Usage) => void) | undefined
+  /** Called where a model's service did not report what an answer used. */
+  readonly onUnreported?: (() => void) | undefined
 }
 
 /** No run makes more delegations than this, whatever its configuration says. */
@@ -75,6 +77,22 @@ export class Budget {
     const { prices, around } = this.#options
     const priced = prices ? withCost(usage, prices, asked) : usage
     return priced.costUsd === undefined && around ? around.price(priced, asked) : priced
+  }
+
+  /**
+   * What of an estimate counts where a model's service reported nothing. Without a limit in tokens or money nothing does.
+   * @throws Overspent where the budget does not want to go on without knowing.
+   */
+  unreported(estimate: Usage): Usage | undefined {
+    const { around, onUnreported } = this.#options
+    const wanted = around?.unreported(estimate)
+    const { maxTokens, maxCostUsd, unknown = 'estimate' } = this.#limits
+    if ((maxTokens === undefined && maxCostUsd === undefined) || unknown === 'ignore') return wanted
+    onUnreported?.()
+    if (unknown === 'estimate') return estimate
+    const words =
+      'The service of a model does not report what it uses, so that the budget cannot hold'
+    throw new Overspent(this, `${words}: set unknown = "estimate" in it`)
   }
 
   /** Counts what has just been used, in the teams around too. */
@@ -162,6 +180,10 @@ export class CallAccount implements Account {
 
   price(usage: Usage, asked?: string): Usage {
     return this.#budget.price(usage, asked)
+  }
+
+  unreported(estimate: Usage): Usage | undefined {
+    return this.#budget.unreported(estimate)
   }
 
   spend(usage: Usage): void {

@@ -368,6 +368,9 @@ const limits: ShapeRules = {
   maxSeconds: number,
   maxTokens: number,
   maxCostUsd: number,
+  unknown: mustBe('estimate, fail or ignore', (value) =>
+    ['estimate', 'fail', 'ignore'].includes(String(value)),
+  ),
 }
 
 /** Takes whatever it is. */

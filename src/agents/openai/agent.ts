@@ -3,6 +3,7 @@ import type { AgentInfo } from '../../protocol/card.ts'
 import {
   clientToolsExtension,
   clientToolsOf,
+  estimateUsage,
   historyExtension,
   type OfferedTool,
   toAmounts,
@@ -382,7 +383,7 @@ async function summarise(
       const durationMs = Math.round(clock.elapsed() - began)
       const entry = modelEntry({ agent: name, round: 0, durationMs }, sampling.model, answer)
       turn.trace({ ...entry, purpose: 'summary' })
-      const { usage } = answer
+      const usage = answer.usage ?? turn.account?.unreported(estimateUsage(transcript, answer.text))
       if (usage) turn.account?.spend(usage)
       const text = answer.text.slice(0, longestSummary)
       return { upTo, text, ...(usage && toAmounts(usage)) }

@@ -1,6 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import {
   addUsage,
+  estimateUsage,
   toFinishMetadata,
   toToolCallsMetadata,
   toUsageMetadata,
@@ -12,7 +13,7 @@ import type { JsonObject } from '../../protocol/types.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { digestOf, newId } from '../../shared/ids.ts'
 import { toPrintable } from '../../shared/text.ts'
-import type { AgentEvent, Draft, Turn } from '../agent.ts'
+import type { Account, AgentEvent, Draft, Turn } from '../agent.ts'
 import { ModelRefusal } from '../reply.ts'
 import {
   askedAgain,
@@ -282,10 +283,12 @@ async function* askModel(chat: Chat, writer: AnswerWriter): AsyncGenerator<Agent
   const began = clock.elapsed()
   const back = turn.away()
   try {
-    for await (const delta of client.stream(toRequest(chat), turn.signal)) {
+    const asked = toRequest(chat)
+    for await (const delta of client.stream(asked, turn.signal)) {
       answer.add(delta)
       if (delta.text) yield* writer.write(delta.text)
     }
+    estimateUnreported(turn.account, asked, answer)
   } finally {
     if (answer.usage) turn.account?.spend(answer.usage)
     await back()
@@ -293,6 +296,20 @@ async function* askModel(chat: Chat, writer: AnswerWriter): AsyncGenerator<Agent
   const durationMs = Math.round(clock.elapsed() - began)
   turn.trace(modelEntry({ agent, round: progress.round, durationMs }, request.model, answer))
   return answer
+}
+
+/** Where the service does not report what the answer used, an account may want an estimate. */
+function estimateUnreported(
+  account: Account | undefined,
+  { messages, tools }: ChatRequest,
+  answer: ChatAssembly,
+): void {
+  if (answer.usage || !account) return
+  const calls = answer.toolCalls().map(({ name, arguments: args }) => name + args)
+  const input = JSON.stringify(tools ? [messages, tools] : messages)
+  const output = answer.text + answer.reasoning + calls.join('')
+  const usage = account.unreported(estimateUsage(input, output))
+  if (usage) answer.add({ usage })
 }
 
 function toRequest(chat: Chat): ChatRequest {

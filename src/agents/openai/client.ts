@@ -369,6 +369,7 @@ export function modelEntry(
     ...facts,
     ...(finish !== undefined && { finish }),
     ...(usage && toAmounts(usage)),
+    ...(usage?.estimated && { estimated: true }),
     ...(reasoning !== '' && { reasoning: cut(reasoning) }),
     ...(text !== '' && { text: cut(text) }),
     ...(calls.length > 0 && { calls: calls.slice(0, maxCalls).map(cut) }),
