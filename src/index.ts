@@ -30,6 +30,7 @@ export {
   clientRoutingExtension,
   clientToolsExtension,
   errorExtension,
+  finishExtension,
   historyExtension,
   hopsExtension,
   idempotencyExtension,

@@ -250,6 +250,12 @@ export interface Account {
   price(usage: Usage, asked?: string): Usage
   /** Counts what has just been used. */
   spend(usage: Usage): void
+  /**
+   * Call it with an estimate where a service did not report what an answer used. Gives the estimate back where a limit
+   * wants it counted, else undefined.
+   * @throws A2AError `processingError` where a team around does not want to go on without knowing.
+   */
+  unreported(estimate: Usage): Usage | undefined
   /** Counts what the turn is known to have used in all, so far as that is not counted: it may have begun in another process. */
   resume(total: Usage): void
 }

@@ -1,5 +1,6 @@
+import { createRanges, ipVersion } from '../network/guard.ts'
 import type { JsonObject } from '../protocol/types.ts'
-import { toSnakeCase } from '../shared/text.ts'
+import { readUrl, toSnakeCase } from '../shared/text.ts'
 import {
   ConfigConversionError,
   checkHeaderName,
@@ -148,8 +149,8 @@ export interface A2AAgentConfig {
 export interface OpenAIAgentConfig extends Omit<ModelConfig, 'name'> {
   /** A base URL, or the full URL of `/chat/completions`. */
   readonly endpoint: string
-  /** The service's key; `none` will do where it asks for none. */
-  readonly apiKey: string
+  /** The service's key; absent, or `none`, where it asks for none. */
+  readonly apiKey?: string
   /** The service's name for the model. */
   readonly model: string
   /** How long the service may be silent; 30 if absent. */
@@ -282,7 +283,7 @@ function taskHandlingOf(config: AgentConfig): TaskHandling {
 
 /**
  * Makes the configuration of a model of an `AgentConfig`. The key is `metadata.api_key`, else `OPENAI_API_KEY` of the
- * environment passed in.
+ * environment passed in; a service on this machine or in its network may have none.
  *
  * @throws ConfigConversionError for another protocol, a missing key or a value out of range.
  */
@@ -293,12 +294,12 @@ export function toOpenAIAgentConfig(
   requireKind(config, 'openai')
   withoutRemote(config)
   const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
-  if (apiKey === undefined) throw missingField('metadata.api_key')
+  if (apiKey === undefined && !isNearby(config.endpoint)) throw missingField('metadata.api_key')
   const { name = modelDefaults.name, ...model } = toModelConfig(config)
   const { timeoutSeconds, maxRetries } = withCallDefaults(config)
   const checked = {
     endpoint: config.endpoint,
-    apiKey,
+    ...(apiKey !== undefined && { apiKey }),
     model: name,
     timeoutSeconds,
     maxRetries,
@@ -307,6 +308,22 @@ export function toOpenAIAgentConfig(
   checkModel(checked, toFileKey)
   return checked
 }
+
+/**
+ * Whether a service is on this machine or in its network, by its name: such services seldom ask for a key, while a key
+ * that is missing for any other is better noticed at the start.
+ */
+function isNearby(endpoint: string): boolean {
+  const { hostname = '' } = readUrl(endpoint) ?? {}
+  const name = hostname.replace(/^\[|\]$/g, '')
+  if (ipVersion(name) > 0) return isPrivate(name)
+  return !name.includes('.') || /\.(localhost|local|internal|lan|home\.arpa)$/.test(name)
+}
+
+const isPrivate = createRanges([
+  ...['loopback', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'],
+  ...['fc00::/7', 'fe80::/10'],
+])
 
 function withoutRemote({ credentialOrigins: [first] = [], maxTaskSeconds }: AgentConfig): void {
   if (first !== undefined)
@@ -409,7 +426,7 @@ function checkAuth(auth: AgentAuth, at: (key: string) => string): void {
 
 function checkModel(config: OpenAIAgentConfig, at: KeyName): void {
   checkUrl('endpoint', config.endpoint)
-  checkSecret(at('apiKey'), config.apiKey)
+  if (config.apiKey !== undefined) checkSecret(at('apiKey'), config.apiKey)
   checkText('model', config.model)
   checkCall(config, at)
   checkModelConfig(config, (key) => key)

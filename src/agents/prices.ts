@@ -67,6 +67,7 @@ export function withPrices(agent: Agent, prices: ModelPrices): Agent {
     used: undefined,
     check() {},
     price: (usage, asked) => withCost(usage, prices, asked),
+    unreported: () => undefined,
     spend() {},
     resume() {},
   }

@@ -1,4 +1,5 @@
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, type A2AErrorOptions } from '../protocol/errors.ts'
+import type { Usage } from '../protocol/extensions.ts'
 import { createFold } from '../protocol/fold.ts'
 import { parseMessage, parseStreamResponse, parseTask } from '../protocol/schema.ts'
 import type { Message, StreamResponse, Task } from '../protocol/types.ts'
@@ -10,6 +11,18 @@ import type { AgentReply, Turn } from './agent.ts'
  * wherever its agent works. What comes from the agent is checked by the schema that checks a peer's answer; texts, which
  * become events that we build ourselves, need no check.
  */
+
+/** A model does not answer, and says why in its own words: they are for the caller. The task is rejected. */
+export class ModelRefusal extends A2AError {
+  override readonly name = 'ModelRefusal'
+  /** What the refusal has cost. */
+  readonly usage: Usage | undefined
+
+  constructor(words: string, usage?: Usage, options: A2AErrorOptions = {}) {
+    super('processingError', words, options)
+    this.usage = usage
+  }
+}
 
 /** The task that a reply is about, and how far its plain answer has come. */
 export interface ReplyPlace {

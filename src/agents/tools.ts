@@ -197,6 +197,8 @@ export interface ModelToolCall {
   readonly id: string
   readonly name: string
   readonly arguments: string
+  /** Fields of the service's own, such as a signature, which it wants to have back with the call. */
+  readonly extra?: JsonObject
 }
 
 /** What a call gave, as text for the model. */

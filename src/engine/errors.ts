@@ -1,6 +1,7 @@
 import { ContentBlocked } from '../agents/guards/check.ts'
+import { ModelRefusal } from '../agents/reply.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
-import { errorExtension, toUsageMetadata } from '../protocol/extensions.ts'
+import { errorExtension, toFinishMetadata, toUsageMetadata } from '../protocol/extensions.ts'
 import type { Message, TaskState } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 
@@ -34,6 +35,8 @@ export function failureMessage(
   fault: A2AError,
   ids: { readonly taskId: string; readonly contextId: string },
 ): Message {
+  const isRefusal = fault instanceof ModelRefusal
+  const usage = isRefusal || fault instanceof ContentBlocked ? fault.usage : undefined
   return {
     messageId: newId(),
     ...ids,
@@ -41,14 +44,16 @@ export function failureMessage(
     parts: [{ text: fault.message }],
     metadata: {
       [errorExtension]: { code: fault.code },
-      ...(fault instanceof ContentBlocked && fault.usage && toUsageMetadata(fault.usage)),
+      ...(isRefusal && toFinishMetadata('refusal')),
+      ...(usage && toUsageMetadata(usage)),
     },
   }
 }
 
-/** How a task ends that its agent has failed: one that a guard has kept from the agent is rejected. */
+/** How a task ends that its agent has failed: one that a guard has kept from the agent, or its model refuses, is rejected. */
 export function failedState(fault: A2AError): TaskState {
-  const isRejected = fault instanceof ContentBlocked && fault.at === 'input'
+  const isBlocked = fault instanceof ContentBlocked && fault.at === 'input'
+  const isRejected = isBlocked || fault instanceof ModelRefusal
   return isRejected ? 'TASK_STATE_REJECTED' : 'TASK_STATE_FAILED'
 }
 

@@ -1,5 +1,6 @@
-import { type ChatAnswer, createChatClient } from '../agents/openai/client.ts'
+import { createChatClient } from '../agents/openai/client.ts'
 import type { ChatRequest } from '../agents/openai/messages.ts'
+import type { ChatAnswer } from '../agents/openai/read.ts'
 import type { JsonObject } from '../protocol/types.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'

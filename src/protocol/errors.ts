@@ -137,6 +137,27 @@ const table: Readonly<Record<ErrorCode, ErrorRow>> = {
     reason: 'AGENT_UNAVAILABLE',
     ranch: -32003,
   },
+  contextLengthExceeded: {
+    jsonrpc: -32603,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    reason: 'CONTEXT_LENGTH_EXCEEDED',
+    ranch: -32002,
+  },
+  insufficientQuota: {
+    jsonrpc: -32603,
+    http: 503,
+    grpc: 'RESOURCE_EXHAUSTED',
+    reason: 'INSUFFICIENT_QUOTA',
+    ranch: -32003,
+  },
+  toolRoundLimit: {
+    jsonrpc: -32603,
+    http: 500,
+    grpc: 'INTERNAL',
+    reason: 'TOOL_ROUND_LIMIT',
+    ranch: -32002,
+  },
   taskFailed: {
     jsonrpc: -32004,
     http: 400,
@@ -301,6 +322,12 @@ export type ErrorCode =
   | 'processingError'
   /** A remote agent or model cannot be reached, or refuses for now. */
   | 'agentUnavailable'
+  /** A conversation is longer than the agent's model can read. */
+  | 'contextLengthExceeded'
+  /** The account with the model's service is used up: trying again does not help. */
+  | 'insufficientQuota'
+  /** A model has called tools as often as it may, and not answered. */
+  | 'toolRoundLimit'
   /** The task ended in failure. */
   | 'taskFailed'
   /** The task was canceled. */

@@ -20,13 +20,19 @@ export const traceExtension = 'urn:corral:extensions:trace:v1'
 /** What was used: `{ inputTokens, outputTokens, cachedInputTokens?, costUsd?, model?, estimated? }`. */
 export const usageExtension = 'urn:corral:extensions:usage:v1'
 
+/**
+ * Why an answer is not whole, in the metadata of its artifact or of the status message: `{ reason }`, which is `length` where
+ * the model had no more tokens, `content_filter` where its service cut the answer, and `refusal` where the model says no.
+ */
+export const finishExtension = 'urn:corral:extensions:finish:v1'
+
 /** The agents a message has passed through, in its metadata: a list of ids; guards against endless loops over HTTP. */
 export const hopsExtension = 'urn:corral:extensions:hops:v1'
 
 /**
  * Earlier turns that a stateless client sends along, in its message's metadata:
  * `{ messages: [{ role: 'system' | 'user' | 'assistant', content }] }`. To agents that take the client's tools an
- * assistant's turn may have `toolCalls: [{ id, name, arguments }]`, and there are turns
+ * assistant's turn may have `toolCalls: [{ id, name, arguments, extra? }]`, and there are turns
  * `{ role: 'tool', toolCallId, content }`.
  */
 export const historyExtension = 'urn:corral:extensions:history:v1'
@@ -34,7 +40,7 @@ export const historyExtension = 'urn:corral:extensions:history:v1'
 /**
  * Tools that the client runs itself. Its message's metadata offer them: `{ tools: [{ name, description, parameters }] }`,
  * and say of a message that is a tool's result which call it answers: `{ toolCallId }`. The metadata of the answer's artifact
- * say which the agent calls: `{ toolCalls: [{ id, name, arguments }] }`; the task is then over, and the client sends the
+ * say which the agent calls: `{ toolCalls: [{ id, name, arguments, extra? }] }`; the task is then over, and the client sends the
  * results with the earlier turns in a message of its own.
  */
 export const clientToolsExtension = 'urn:corral:extensions:client-tools:v1'
@@ -130,6 +136,29 @@ export function usageBeyond(part: Usage | undefined, whole: Usage): Usage | unde
   }
 }
 
+/** Why a model's answer is not whole. */
+export type FinishReason = 'length' | 'content_filter' | 'refusal'
+
+const finishReasons: ReadonlySet<unknown> = new Set<FinishReason>([
+  'length',
+  'content_filter',
+  'refusal',
+])
+
+/** The reason that metadata have for an answer that is not whole; undefined where it is whole. */
+export function finishOf(metadata: JsonObject | undefined): FinishReason | undefined {
+  const value = metadata?.[finishExtension]
+  const reason = isObject(value) ? value.reason : undefined
+  return finishReasons.has(reason) ? (reason as FinishReason) : undefined // one of the set
+}
+
+/** The metadata of an answer that ended like this; undefined where it is whole. */
+export function toFinishMetadata(reason: string | undefined): JsonObject | undefined {
+  return reason !== undefined && finishReasons.has(reason)
+    ? { [finishExtension]: { reason } }
+    : undefined
+}
+
 /** A guess of the usage from the lengths of texts: four characters are a token. Always flagged. */
 export function estimateUsage(input: string, output: string): Usage {
   return {
@@ -175,6 +204,8 @@ export type ClientToolCall = {
   readonly id: string
   readonly name: string
   readonly arguments: string
+  /** Fields of the model service's own, such as a signature, which belong to the call when it is sent back. */
+  readonly extra?: JsonObject
 }
 
 /** What a client says of its tools. */
@@ -230,8 +261,9 @@ export function toolCallsOf(metadata: JsonObject): readonly ClientToolCall[] | u
 /** Whether a value is a call as the extension writes it. */
 export function isClientToolCall(value: unknown): value is ClientToolCall {
   if (!isObject(value)) return false
-  const { id, name, arguments: args } = value
-  return typeof id === 'string' && typeof name === 'string' && typeof args === 'string'
+  const { id, name, arguments: args, extra } = value
+  const isCall = typeof id === 'string' && typeof name === 'string' && typeof args === 'string'
+  return isCall && (extra === undefined || isObject(extra))
 }
 
 function isObject(value: unknown): value is JsonObject {

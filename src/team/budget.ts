@@ -12,10 +12,14 @@ interface RunBudgetOptions {
   readonly prices?: ModelPrices | undefined
   /** What the run has used in earlier turns. */
   readonly before?: Usage | undefined
+  /** What of that belongs to calls that had not come to their end, by their keys. */
+  readonly open?: Readonly<Record<string, Usage>>
   /** That of the call by which a team around asked this one. */
   readonly around?: Account | undefined
   /** Called with usage that cannot be held against a limit in money. */
   readonly onUnpriced?: ((usage: Usage) => void) | undefined
+  /** Called where a model's service did not report what an answer used. */
+  readonly onUnreported?: (() => void) | undefined
 }
 
 /** The most rounds, items at once and hops that a team may be given. */
@@ -29,6 +33,8 @@ export class Budget {
   #used: Usage | undefined
   /** Of calls that have used something and not come to their end. */
   #accounts: Map<string, CallAccount> | undefined
+  /** Calls of earlier turns that have ended in this one. */
+  #ended: Set<string> | undefined
 
   constructor(options: RunBudgetOptions) {
     this.#options = options
@@ -76,6 +82,22 @@ export class Budget {
     return priced.costUsd === undefined && around ? around.price(priced, asked) : priced
   }
 
+  /**
+   * What of an estimate counts where a model's service reported nothing. Without a limit in tokens or money nothing does.
+   * @throws Overspent where the budget does not want to go on without knowing.
+   */
+  unreported(estimate: Usage): Usage | undefined {
+    const { around, onUnreported } = this.#options
+    const wanted = around?.unreported(estimate)
+    const { maxTokens, maxCostUsd, unknown = 'estimate' } = this.#limits
+    if ((maxTokens === undefined && maxCostUsd === undefined) || unknown === 'ignore') return wanted
+    onUnreported?.()
+    if (unknown === 'estimate') return estimate
+    const words =
+      'The service of a model does not report what it uses, so that the budget cannot hold'
+    throw new Overspent(this, `${words}: set unknown = "estimate" in it`)
+  }
+
   /** Counts what has just been used, in the teams around too. */
   add(usage: Usage): void {
     this.#count(usage)
@@ -102,11 +124,15 @@ export class Budget {
   /** The call has come to its end. */
   close(key: string): void {
     this.#accounts?.delete(key)
+    if (!this.#options.open || !Object.hasOwn(this.#options.open, key)) return
+    this.#ended ??= new Set()
+    this.#ended.add(key)
   }
 
-  /** What calls that have not come to their end have used, by their keys. */
+  /** What calls that have not come to their end have used, by their keys; those that this turn did not get to among them. */
   openCalls(): Readonly<Record<string, Usage>> {
-    const open: Record<string, Usage> = {}
+    const open: Record<string, Usage> = { ...this.#options.open }
+    for (const key of this.#ended ?? []) delete open[key]
     for (const [key, { used }] of this.#accounts ?? []) if (used) open[key] = used
     return open
   }
@@ -156,6 +182,10 @@ export class CallAccount implements Account {
 
   price(usage: Usage, asked?: string): Usage {
     return this.#budget.price(usage, asked)
+  }
+
+  unreported(estimate: Usage): Usage | undefined {
+    return this.#budget.unreported(estimate)
   }
 
   spend(usage: Usage): void {

@@ -97,6 +97,11 @@ export interface BudgetConfig {
   readonly maxTokens?: number
   /** Money, by the prices of the models and by what remote members report; what has no price counts as nothing. */
   readonly maxCostUsd?: number
+  /**
+   * What becomes of an answer of a model, the service of which reports no usage, where there is a limit in tokens or money:
+   * it counts by its length, fails the run, or counts as nothing; `estimate` by default.
+   */
+  readonly unknown?: 'estimate' | 'fail' | 'ignore'
 }
 
 /** One step of a workflow. */

@@ -11,10 +11,11 @@ import type { Agent, AgentReply, ContextValues, Turn } from '../agents/agent.ts'
 import { ContentBlocked, type VerdictQuestion } from '../agents/guards/check.ts'
 import { isUnguarded } from '../agents/guards/ready.ts'
 import { guardedAnswer } from '../agents/guards/with-guards.ts'
+import { ModelRefusal } from '../agents/reply.ts'
 import { acceptsTools, isRefusal, type Tool, wrapTool } from '../agents/tools.ts'
 import type { AskAgent } from '../agents/wrap.ts'
 import { A2AError, type ErrorCode, toA2AError } from '../protocol/errors.ts'
-import { type Usage, usageOf } from '../protocol/extensions.ts'
+import { finishOf, type Usage, usageOf } from '../protocol/extensions.ts'
 import { isInterrupted, textOf } from '../protocol/task.ts'
 import type { JsonObject, Message } from '../protocol/types.ts'
 import { backoffMs, retry } from '../shared/async.ts'
@@ -170,9 +171,7 @@ function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
       // Most members never fail, and a signal is made for those who look.
       signal: () => run.link.signal,
       delay(thrown, failures) {
-        // The same question would be blocked again.
-        if (isFinal(run, thrown) || (thrown instanceof ContentBlocked && thrown.at === 'input'))
-          return undefined
+        if (isFinal(run, thrown) || wouldFailAgain(thrown)) return undefined
         const delayMs = retryDelay(thrown, failures, run)
         if (isLate(call, delayMs)) return undefined
         traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: failures + 1, delayMs })
@@ -185,6 +184,17 @@ function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
 /** Whether the delegation has no time left after so many milliseconds. */
 function isLate({ run, endsAt }: MemberCall, ms: number): boolean {
   return endsAt !== undefined && run.clock.elapsed() + ms >= endsAt
+}
+
+/** Errors that the same question to the same member meets again. */
+const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'insufficientQuota',
+  'contextLengthExceeded',
+])
+
+function wouldFailAgain(thrown: unknown): boolean {
+  if (thrown instanceof ContentBlocked) return thrown.at === 'input'
+  return thrown instanceof ModelRefusal || (thrown instanceof A2AError && lasting.has(thrown.code))
 }
 
 function startOver({ live, account }: MemberCall): void {
@@ -243,8 +253,9 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
   } catch (thrown) {
     run.link.throwIfAborted()
     if (endsRun(thrown)) throw thrown
-    // What a blocked answer has cost is spent all the same.
-    if (thrown instanceof ContentBlocked && thrown.usage) call.account.told(thrown.usage)
+    // What a blocked answer or a refusal has cost is spent all the same.
+    const isCounted = thrown instanceof ContentBlocked || thrown instanceof ModelRefusal
+    if (isCounted && thrown.usage) call.account.told(thrown.usage)
     const reason = toA2AError(thrown).code
     traceRun(run, { type: 'failure', ...facts, reason, durationMs: durationSoFar() })
     run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')
@@ -375,6 +386,7 @@ async function speak(
     if (usage) call.account.told(usage)
     link.throwIfAborted()
     if (isFailed(reply) && !isRefused(reply)) throw replyError(reply)
+    failOnCut(reply, delegation)
     return reply
   } finally {
     // A member that was left behind must not go on working for nothing.
@@ -395,6 +407,15 @@ function deadlineOf({ run, delegation, endsAt }: MemberCall, agentId: string): D
   const reason = (): A2AError =>
     new A2AError('timeout', `Agent "${agentId}" took longer than ${seconds} s`)
   return { clock, ms: ms === Infinity ? undefined : ms, reason }
+}
+
+/** @throws A2AError where the answer is not whole and the call wants a whole one. */
+function failOnCut({ metadata }: MemberReply, { agentId, failOn }: Delegation): void {
+  if (!failOn || failOn.length === 0) return
+  const reason = finishOf(metadata)
+  if (!failOn.some((one) => one === reason)) return
+  const why = reason === 'length' ? 'had no more tokens' : 'was cut by its content filter'
+  throw new A2AError('processingError', `The answer of agent "${agentId}" is not whole: it ${why}`)
 }
 
 function findAgent(run: Run, agentId: string): Agent {
@@ -456,6 +477,7 @@ function isRefused({ state, metadata }: MemberReply): boolean {
 /** The error that a reply in a failed state stands for. */
 function replyError(reply: MemberReply): A2AError {
   const text = reply.message ? textOf(reply.message.parts) : ''
+  if (finishOf(reply.metadata) === 'refusal') return new ModelRefusal(text)
   return new A2AError('processingError', text || `The agent ended in ${reply.state}`)
 }
 
@@ -483,12 +505,18 @@ const outward: Partial<Record<ErrorCode, ErrorCode>> = {
   rateLimited: 'agentUnavailable',
   timeout: 'timeout',
   contentTypeNotSupported: 'contentTypeNotSupported',
+  contextLengthExceeded: 'contextLengthExceeded',
+  insufficientQuota: 'insufficientQuota',
+  toolRoundLimit: 'toolRoundLimit',
 }
 
 const words: Partial<Record<ErrorCode, string>> = {
   agentUnavailable: 'An agent of the team is not available',
   timeout: 'An agent of the team did not answer in time',
   contentTypeNotSupported: 'An agent of the team does not take this kind of content',
+  contextLengthExceeded: 'The conversation is longer than a model of the team can read',
+  insufficientQuota: 'The quota of a model of the team is used up',
+  toolRoundLimit: 'A model of the team has called tools as often as it may and not answered',
 }
 
 /**
@@ -497,9 +525,10 @@ const words: Partial<Record<ErrorCode, string>> = {
  */
 function toTeamError(thrown: unknown, place: FailurePlace): A2AError {
   const cause = new Error(`Team "${place.team}": agent "${place.member}" failed`, { cause: thrown })
-  // A guard's reason is made for the caller.
+  // A guard's reason and a model's are made for the caller.
   if (thrown instanceof ContentBlocked)
     return new ContentBlocked(thrown.message, { at: thrown.at, cause })
+  if (thrown instanceof ModelRefusal) return new ModelRefusal(thrown.message, undefined, { cause })
   const code = (thrown instanceof A2AError ? outward[thrown.code] : undefined) ?? 'processingError'
   return new A2AError(code, words[code] ?? 'An agent of the team could not answer', {
     cause,

@@ -82,6 +82,7 @@ export { type CallFacts, replyParts, type TraceEntry } from './reply.ts'
 export {
   type AskOptions,
   type CallRules,
+  type CutReason,
   defineScheduler,
   type MemberReply,
   type OwnScheduler,

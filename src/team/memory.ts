@@ -76,6 +76,7 @@ interface Began {
 }
 
 const none: readonly MemberReply[] = []
+const noUsage: Usage = { inputTokens: 0, outputTokens: 0 }
 const spentKey = 'spent'
 const beganKey = 'began'
 
@@ -127,6 +128,13 @@ export class Memory {
   /** What of that a delegation used which has not come to its end. */
   usedBy(key: string): Usage | undefined {
     return addUsage(this.#earlierBy(key), this.#spent?.[key])
+  }
+
+  /** What delegations that have not come to their end have used, by their keys. */
+  get open(): OpenCalls {
+    const open: Record<string, Usage> = { ...this.#saved?.open }
+    for (const key in this.#spent) open[key] = this.usedBy(key) ?? noUsage
+    return open
   }
 
   /** What a delegation gave back in an earlier turn, oldest first. */

@@ -80,6 +80,8 @@ export interface RunOptions {
   readonly prices: ModelPrices | undefined
   /** Called with usage that cannot be held against the team's limit in money. */
   readonly onUnpriced: (usage: Usage, turn: Turn) => void
+  /** Called where a model's service did not report what an answer used. */
+  readonly onUnreported: (turn: Turn) => void
   /** The name under which this team appears among the hops. */
   readonly hop: string
   readonly link: LinkedSignal
@@ -97,7 +99,9 @@ export function createRun(turn: Turn, options: RunOptions): Run {
     limits: config.budget,
     prices: options.prices,
     before: memory.used,
+    ...(memory.used && { open: memory.open }),
     around: turn.account,
+    onUnreported: () => options.onUnreported(turn),
     ...(config.budget?.maxCostUsd !== undefined && {
       onUnpriced: (usage: Usage) => options.onUnpriced(usage, turn),
     }),

@@ -131,6 +131,7 @@ export class Team implements Agent {
   readonly #options: Required<Omit<TeamOptions, 'prices'>>
   readonly #prices: ModelPrices | undefined
   readonly #onUnpriced: RunOptions['onUnpriced']
+  readonly #onUnreported: RunOptions['onUnreported']
   readonly #guards: TeamGuards
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids in other processes are no cycle. */
   readonly #hop = newId()
@@ -153,6 +154,7 @@ export class Team implements Agent {
     if (options.prices) checkPrices(options.prices)
     this.#prices = options.prices
     this.#onUnpriced = createUnpricedWarning(config.id)
+    this.#onUnreported = createUnreportedWarning(config.id)
   }
 
   /** The configuration, and that of members which are teams. */
@@ -259,6 +261,7 @@ export class Team implements Agent {
       ...this.#options,
       prices: this.#prices,
       onUnpriced: this.#onUnpriced,
+      onUnreported: this.#onUnreported,
       guards: this.#guards,
       ...io,
       hop: this.#hop,
@@ -306,6 +309,18 @@ function createUnpricedWarning(team: string): (usage: Usage, turn: Turn) => void
       { team, ...(model !== '' && { model }) },
       `${which} has no price, so max_cost_usd does not count it: add it to prices`,
     )
+  }
+}
+
+/** Makes what warns, once, that the budget of a team holds by estimates or not at all. */
+function createUnreportedWarning(team: string): (turn: Turn) => void {
+  let isGiven = false
+  return ({ log }) => {
+    if (isGiven) return
+    isGiven = true
+    const words =
+      'The service of a model does not report what it uses; budget.unknown of the team says what becomes of that'
+    log.warn({ team }, words)
   }
 }
 

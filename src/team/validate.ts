@@ -284,7 +284,13 @@ const call: ShapeRules = {
   maxRetries: number,
   fallbackAgentId: text,
   guards: isTable,
+  failOn: (value, path, refuse) => list(cutReason)(value, path, refuse),
 }
+
+const cutReason: ShapeRule = mustBe(
+  'length or content_filter',
+  (value) => value === 'length' || value === 'content_filter',
+)
 
 /** The shape of a workflow's steps as programs write them. */
 const stepsShape: ShapeRule = (value, path, refuse) => list(step)(value, path, refuse)
@@ -373,6 +379,9 @@ const limits: ShapeRules = {
   maxSeconds: number,
   maxTokens: number,
   maxCostUsd: number,
+  unknown: mustBe('estimate, fail or ignore', (value) =>
+    ['estimate', 'fail', 'ignore'].includes(String(value)),
+  ),
 }
 
 /** Takes whatever it is. */

@@ -25,8 +25,8 @@ export {
   type ModelServer,
   type ModelServerOptions,
   openModelServer,
-  scriptedUsage,
 } from './model-server.ts'
+export { type ModelErrorKind, type ModelWire, scriptedUsage } from './model-wires.ts'
 export {
   type AnswerFunction,
   type RunTeamOptions,

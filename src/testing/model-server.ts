@@ -2,11 +2,25 @@ import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
+  type Server,
   type ServerResponse,
 } from 'node:http'
 import type { JsonObject } from '../protocol/types.ts'
 import { createDeferred } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
+import {
+  basePathOf,
+  chunkOf,
+  errorOf,
+  faultIn,
+  frame,
+  type ModelErrorKind,
+  type ModelWire,
+  type Spoken,
+  textDeltas,
+  toFrames,
+  toWholeAnswer,
+} from './model-wires.ts'
 
 /** What a scripted model service answers: a list in order, whose last answer repeats, or a function of the request. */
 export type ModelScript =
@@ -17,10 +31,22 @@ export type ModelScript =
 /** One answer of a model service; a string is the whole text. */
 export type ModelAnswer =
   | string
-  /** Text in these pieces, each its own chunk. */
-  | { readonly chunks: readonly string[]; readonly finish?: string }
+  /** Text in these pieces, each its own chunk; before it what the model thinks, on wires that show it. */
+  | {
+      readonly chunks: readonly string[]
+      readonly finish?: string
+      readonly reasoning?: string
+    }
   /** Tool calls, after a text if there is one. */
-  | { readonly tools: readonly ModelCall[]; readonly text?: string }
+  | {
+      readonly tools: readonly ModelCall[]
+      readonly text?: string
+      readonly reasoning?: string
+    }
+  /** The model's own no, in its words. */
+  | { readonly refusal: string }
+  /** An error in the service's own words, with headers such as `retry-after`. */
+  | { readonly error: ModelErrorKind; readonly headers?: Readonly<Record<string, string>> }
   /** A refusal, with headers such as `retry-after`; a string as body is sent as it is. */
   | {
       readonly status: number
@@ -31,8 +57,8 @@ export type ModelAnswer =
   | { readonly delayMs: number; readonly answer: ModelAnswer }
   /** A whole completion, also where a stream was asked for. */
   | { readonly whole: string }
-  /** Raw bytes under the content type of a stream. */
-  | { readonly raw: string }
+  /** Raw bytes under the content type of a stream, which does not end where `open` is true. */
+  | { readonly raw: string; readonly open?: boolean }
   /** Headers and these chunks, then silence for ever. */
   | { readonly hang: readonly string[] }
   /** Headers, then comments that say nothing, for ever. */
@@ -58,7 +84,7 @@ export interface ModelRequest {
   readonly messages: readonly {
     readonly role: string
     readonly content: unknown
-    readonly tool_calls?: readonly { readonly id: string }[]
+    readonly tool_calls?: readonly { readonly id: string; readonly [key: string]: unknown }[]
     readonly tool_call_id?: string
   }[]
   /** The tools that the model may call. */
@@ -79,16 +105,22 @@ export interface ModelServerOptions {
   readonly clock?: Clock
   /** Where it listens on this machine; on any free port if absent. */
   readonly port?: number
+  /** Which service's way of writing it has; `openai` if absent. */
+  readonly wire?: ModelWire
+  /** Whether it reports what an answer used; true if absent. */
+  readonly usage?: boolean
 }
 
 /** A model service that says what a test wants: OpenAI-compatible, on a real socket, in the real wire format. */
 export interface ModelServer extends AsyncDisposable {
-  /** The base URL, which ends with `/v1`: the endpoint of models. */
+  /** The base URL, the endpoint of models: it ends with `/v1`, or as that of the wire's service does. */
   readonly url: string
   /** The bodies of all chat requests, in order. */
   readonly requests: readonly ModelRequest[]
   /** The headers of all requests, in order. */
   readonly headers: readonly IncomingHttpHeaders[]
+  /** How many connections clients have opened. */
+  connections(): number
   /** Resolves when a client leaves before its answer has ended. */
   readonly abandoned: Promise<void>
   /**
@@ -104,12 +136,14 @@ export interface ModelServer extends AsyncDisposable {
  */
 export async function openModelServer(
   script: ModelScript,
-  { clock = systemClock, port: wanted = 0 }: ModelServerOptions = {},
+  options: ModelServerOptions = {},
 ): Promise<ModelServer> {
   if (script.length === 0 && typeof script !== 'function')
     throw new Error('The script of a model needs at least one answer')
+  const { clock = systemClock, port: wanted = 0, wire = 'openai', usage: hasUsage = true } = options
   const requests: ModelRequest[] = []
   const headers: IncomingHttpHeaders[] = []
+  let connections = 0
   const thrown: unknown[] = []
   const abandoned = createDeferred<void>()
 
@@ -123,7 +157,10 @@ export async function openModelServer(
     if (!chat) return
     requests.push(chat)
     try {
-      writeAnswer(response, await answerTo(script, chat, requests.length), { chat, clock })
+      const fault = faultIn(wire, chat)
+      if (fault) return writeJson(response, fault.status, fault.body)
+      const answer = await answerTo(script, chat, requests.length)
+      writeAnswer(response, answer, { chat, clock, wire, hasUsage })
     } catch (error) {
       thrown.push(error)
       // A status that nobody tries again, so that the test comes to its end.
@@ -133,12 +170,8 @@ export async function openModelServer(
 
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy()) // the client left while it spoke
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(wanted, '127.0.0.1', resolve)
-  })
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
+  }).on('connection', () => connections++)
+  const port = await listenOn(server, wanted)
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => {
     closing ??= new Promise((resolve, reject) => {
@@ -148,13 +181,22 @@ export async function openModelServer(
     return closing
   }
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `http://127.0.0.1:${port}${basePathOf(wire)}`,
     requests,
     headers,
+    connections: () => connections,
     abandoned: abandoned.promise,
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+async function listenOn(server: Server, wanted: number): Promise<number | undefined> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(wanted, '127.0.0.1', resolve)
+  })
+  const address = server.address()
+  return typeof address === 'object' ? address?.port : undefined
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -197,22 +239,29 @@ function refuse(response: ServerResponse, status: number, message: string): unde
   writeJson(response, status, { error: { message } })
 }
 
-/** What an answer is to, and by which time it is delayed. */
+/** What an answer is to, how the service writes it, and by which time it is delayed. */
 interface AnswerContext {
   readonly chat: ModelRequest
   readonly clock: Clock
+  readonly wire: ModelWire
+  readonly hasUsage: boolean
 }
 
 /** Writes an answer as a model service does: a stream where one was asked for, else a whole completion. */
 function writeAnswer(response: ServerResponse, answer: ModelAnswer, context: AnswerContext): void {
-  const { chat, clock } = context
-  if (typeof answer === 'string') writeSpoken(response, chat, { texts: [answer] })
+  const { chat, clock, wire, hasUsage } = context
+  if (typeof answer === 'string') writeSpoken(response, context, { texts: [answer], hasUsage })
   else if ('chunks' in answer) {
-    const { chunks: texts, finish } = answer
-    writeSpoken(response, chat, { texts, ...(finish && { finish }) })
+    const { chunks: texts, ...more } = answer
+    writeSpoken(response, context, { texts, ...more, hasUsage })
   } else if ('tools' in answer) {
-    const { tools: calls, text } = answer
-    writeSpoken(response, chat, { texts: text ? [text] : [], calls, finish: 'tool_calls' })
+    const { tools: calls, text, ...more } = answer
+    writeSpoken(response, context, { texts: text ? [text] : [], calls, ...more, hasUsage })
+  } else if ('refusal' in answer) {
+    writeSpoken(response, context, { texts: [], refusal: answer.refusal, hasUsage })
+  } else if ('error' in answer) {
+    const { status, body } = errorOf(wire, answer.error)
+    writeJson(response, status, body, answer.headers)
   } else if ('status' in answer) {
     const body = answer.body ?? { error: { message: 'refused' } }
     writeJson(response, answer.status, body, answer.headers)
@@ -220,110 +269,47 @@ function writeAnswer(response: ServerResponse, answer: ModelAnswer, context: Ans
     const write = (): void => writeAnswer(response, answer.answer, context)
     response.once('close', clock.after(answer.delayMs, write))
   } else if ('whole' in answer)
-    writeJson(response, 200, completion(chat, { content: answer.whole }))
+    writeJson(response, 200, toWholeAnswer(chat, wire, { texts: [answer.whole], hasUsage }))
   else if (!('silent' in answer)) writeFaulty(response, answer, context)
 }
 
-/** An answer as a model means it. */
-interface Spoken {
-  readonly texts: readonly string[]
-  readonly calls?: readonly ModelCall[]
-  readonly finish?: string
-}
-
-/** What every scripted answer of a model reports as used. */
-export const scriptedUsage: Readonly<
-  Record<'prompt_tokens' | 'completion_tokens' | 'total_tokens', number>
-> = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
-
-function writeSpoken(response: ServerResponse, chat: ModelRequest, spoken: Spoken): void {
-  const { texts, calls = [], finish = 'stop' } = spoken
+function writeSpoken(
+  response: ServerResponse,
+  { chat, wire }: AnswerContext,
+  spoken: Spoken,
+): void {
   if (chat.stream !== true) {
-    const content = texts.length > 0 ? texts.join('') : null
-    const tools = calls.map((call, index) => toolCall(call, index, argumentsOf(call)))
-    const message = { content, ...(tools.length > 0 && { tool_calls: tools }) }
-    writeJson(response, 200, completion(chat, message, finish))
+    writeJson(response, 200, toWholeAnswer(chat, wire, spoken))
     return
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  response.write(frame(chunkOf(chat, { role: 'assistant', content: '' }, null)))
-  for (const delta of [...textDeltas(texts), ...callDeltas(calls)])
-    response.write(frame(chunkOf(chat, delta, null)))
-  response.write(frame(chunkOf(chat, {}, finish)))
-  if (chat.stream_options?.include_usage)
-    response.write(frame({ ...chunkOf(chat, {}, null), choices: [], usage: scriptedUsage }))
-  response.end('data: [DONE]\n\n')
+  for (const text of toFrames(chat, wire, spoken)) response.write(text)
+  endLater(response, 3)
 }
 
-function toolCall({ id, name }: ModelCall, index: number, args: string): object {
-  return { id: id ?? `call_${index}`, type: 'function', function: { name, arguments: args } }
-}
-
-function argumentsOf({ arguments: given }: ModelCall): string {
-  return typeof given === 'string' ? given : JSON.stringify(given)
-}
-
-function completion(chat: ModelRequest, message: object, finish = 'stop'): object {
-  return {
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    created: 1,
-    model: chat.model,
-    choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finish }],
-    usage: scriptedUsage,
-  }
-}
-
-function frame(value: object): string {
-  return `data: ${JSON.stringify(value)}\n\n`
-}
-
-function chunkOf(chat: ModelRequest, delta: object, finish: string | null): object {
-  return {
-    id: 'chatcmpl-1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: chat.model,
-    choices: [{ index: 0, delta, finish_reason: finish }],
-  }
-}
-
-function textDeltas(pieces: readonly string[]): object[] {
-  return pieces.map((content) => ({ content }))
-}
-
-/** Calls as models send them: id and name first, then the arguments in pieces, calls interleaved. */
-function callDeltas(calls: readonly ModelCall[]): object[] {
-  const heads = calls.map((call, index) => ({
-    tool_calls: [{ index, ...toolCall(call, index, '') }],
-  }))
-  const pieces = calls.map((call) => argumentsOf(call).match(/.{1,5}/gs) ?? [])
-  const rounds = Math.max(0, ...pieces.map((list) => list.length))
-  const bodies = Array.from({ length: rounds }, (_, round) =>
-    pieces.flatMap((list, index) =>
-      list[round] === undefined
-        ? []
-        : [{ tool_calls: [{ index, function: { arguments: list[round] } }] }],
-    ),
-  )
-  return [...heads, ...bodies.flat()]
+/** Ends the body in a packet of its own, when clients on this machine have read the last event, as services do. */
+function endLater(response: ServerResponse, turns: number): void {
+  if (turns === 0) response.end()
+  else setImmediate(() => endLater(response, turns - 1))
 }
 
 function writeFaulty(
   response: ServerResponse,
   answer: Extract<
     ModelAnswer,
-    { raw: string } | { drip: true } | { hang: unknown } | { broken: unknown }
+    { raw: unknown } | { drip: true } | { hang: unknown } | { broken: unknown }
   >,
-  { chat, clock }: AnswerContext,
+  { chat, clock, wire }: AnswerContext,
 ): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  if ('raw' in answer) response.end(answer.raw)
-  else if ('drip' in answer) drip(response, clock)
+  if ('raw' in answer) {
+    response.write(answer.raw)
+    if (!answer.open) response.end()
+  } else if ('drip' in answer) drip(response, clock)
   else {
     const pieces = 'hang' in answer ? answer.hang : answer.broken
-    for (const delta of textDeltas(pieces)) response.write(frame(chunkOf(chat, delta, null)))
+    for (const delta of textDeltas(pieces)) response.write(frame(chunkOf(chat, wire, delta)))
     if ('broken' in answer) setImmediate(() => response.destroy())
   }
 }

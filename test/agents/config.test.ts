@@ -253,6 +253,22 @@ describe('an OpenAI agent', () => {
     )
   })
 
+  test.each([
+    ...['http://localhost:11434/v1', 'http://127.0.0.1:8000/v1', 'http://[::1]:8000/v1'],
+    ...['http://10.1.2.3/v1', 'http://ollama:11434/v1', 'http://gpu.internal/v1'],
+  ])('needs no key at %s', (endpoint) => {
+    const config = { ...openai, endpoint, metadata: {} }
+    expect(toOpenAIAgentConfig(config)).not.toHaveProperty('apiKey')
+  })
+
+  test.each(['https://api.openai.com/v1', 'http://93.184.216.34/v1', 'https://a.example.com/v1'])(
+    'needs one at %s',
+    (endpoint) => {
+      const config = { ...openai, endpoint, metadata: {} }
+      expect(() => toOpenAIAgentConfig(config)).toThrow('metadata.api_key')
+    },
+  )
+
   test('the model is gpt-4 unless named, and never empty', () => {
     expect(toOpenAIAgentConfig(openai).model).toBe('gpt-4')
     const metadata = { ...openai.metadata, model: ' ' }

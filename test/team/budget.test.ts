@@ -10,6 +10,7 @@ import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/extensi
 import type { Json } from '../../src/protocol/types.ts'
 import { runServer } from '../../src/server/node/run.ts'
 import { createServer } from '../../src/server/server.ts'
+import { silent } from '../../src/shared/log.ts'
 import type { BudgetConfig, Step } from '../../src/team/config.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
 import {
@@ -20,7 +21,7 @@ import {
   runTeam,
 } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
-import { createTurn, runTurn } from '../fixtures/turn.ts'
+import { createTurn, foldEvents, runTurn } from '../fixtures/turn.ts'
 
 const opened: { close(): Promise<unknown> }[] = []
 
@@ -38,8 +39,10 @@ const tool = defineTool({
   execute: () => 'found',
 })
 
+const calling = { tools: [{ name: 'look', arguments: {} }] }
+
 /** Calls its tool for ever. */
-const restless = [{ tools: [{ name: 'look', arguments: {} }] }]
+const restless = [calling]
 
 interface Model {
   readonly agent: OpenAIAgent
@@ -208,6 +211,23 @@ describe('a limit in money', () => {
     expect(server.requests).toHaveLength(3)
   })
 
+  test('counts each of several members that wait for the user at once by itself', async () => {
+    const asking = defineTool({ ...tool, approval: true })
+    const script: ModelScript = ({ messages }) =>
+      messages.filter(({ role }) => role === 'tool').length < 3 ? calling : 'found'
+    const { agent: a, server } = await model('a', script, { tools: [asking] })
+    const { agent: b, server: other } = await model('b', script, { tools: [asking] })
+    const team = defineTeam({
+      ...{ id: 'team', name: 'Team', agents: { a, b }, prices },
+      scheduler: { type: 'workflow', steps: [{ parallel: [{ agentId: 'a' }, { agentId: 'b' }] }] },
+      budget: { maxCostUsd: 0.085 },
+    })
+    const { task } = await runTeam(team, 'x', { answers: Array.from({ length: 6 }, () => 'yes') })
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(server.requests.length + other.requests.length).toBe(8)
+    expect(usageOfTask(task)).toMatchObject({ inputTokens: 8 * 11, costUsd: 0.08 })
+  })
+
   test('stops a member whose answers do not fit their schema from being asked again', async () => {
     const wordy = costly('wordy', { costUsd: 0.2 })
     const schema = toDataSchema(z.object({ score: z.number() }), { at: 'outputSchema' })
@@ -257,6 +277,54 @@ describe('a limit in money', () => {
     expect(warnings).toEqual([
       'The model "test-mini" has no price, so max_cost_usd does not count it: add it to prices',
     ])
+  })
+
+  describe('of a model that does not report what it uses', () => {
+    async function run(budget: BudgetConfig) {
+      const server = await openModelServer(
+        (_, count) => (count < 3 ? calling : `done ${'x'.repeat(400)}`),
+        { usage: false },
+      )
+      const agent = new OpenAIAgent({
+        ...{ id: 'm', name: 'm', endpoint: server.url, model: 'test', tools: [tool] },
+      })
+      opened.push(server, agent)
+      const team = defineTeam({
+        ...{ id: 'team', name: 'Team', agents: { m: agent }, prices, budget },
+        scheduler: { type: 'workflow', steps: [{ agentId: 'm' }, { agentId: 'm' }] },
+      })
+      const warnings: string[] = []
+      const warn = (_: object, text: string): void => void warnings.push(text)
+      const turn = createTurn('y'.repeat(400), { log: { ...silent, warn } })
+      const task = runTurn(team, turn).then((events) => foldEvents(turn, events))
+      return { task, server, turn, warnings }
+    }
+
+    test('is estimated, marked as such, and ends the run; one warning tells of it', async () => {
+      const { task, server, turn, warnings } = await run({ maxTokens: 600 })
+      await expect(task).rejects.toThrow('budget of 600 tokens')
+      expect(server.requests.length).toBeLessThan(4)
+      expect(warnings.filter((text) => text.includes('does not report'))).toHaveLength(1)
+      expect(turn.traces.find(({ type }) => type === 'model')).toMatchObject({ estimated: true })
+      const whole = await run({ maxTokens: 1_000_000 })
+      const { metadata } = (await whole.task).artifacts?.at(-1) ?? {}
+      expect(usageOf(metadata)).toMatchObject({ estimated: true, costUsd: expect.any(Number) })
+    })
+
+    test('fails the run where the budget wants to know', async () => {
+      const { task, server } = await run({ maxCostUsd: 1, unknown: 'fail' })
+      await expect(task).rejects.toThrow('unknown = "estimate"')
+      expect(server.requests).toHaveLength(1)
+    })
+
+    test.each<BudgetConfig>([{ maxTokens: 10, unknown: 'ignore' }, {}])(
+      'counts as nothing with %j',
+      async (budget) => {
+        const { task, warnings } = await run(budget)
+        expect(usageOf((await task).artifacts?.at(-1)?.metadata)).toBeUndefined()
+        expect(warnings).toEqual([])
+      },
+    )
   })
 
   test('must be more than nothing, and prices must be numbers', () => {

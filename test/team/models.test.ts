@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
-import { usageOf } from '../../src/protocol/extensions.ts'
+import { finishOf, usageOf } from '../../src/protocol/extensions.ts'
 import { textOf } from '../../src/protocol/task.ts'
-import type { Step } from '../../src/team/config.ts'
+import type { AgentStep, Step } from '../../src/team/config.ts'
 import { defineTeam } from '../../src/team/team.ts'
 import { type ModelScript, type ModelServer, openModelServer } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
@@ -97,5 +97,53 @@ describe('a team with models', () => {
     const last = { agentId: 'plain' }
     expect(await usedBy({ draft, writer, plain }, [first, second, last])).toMatchObject(both)
     await Promise.all([draft.close(), writer.close()])
+  })
+})
+
+describe('an answer that is not whole', () => {
+  const half = { chunks: ['Half'], finish: 'length' }
+
+  async function run(script: ModelScript, step: Partial<AgentStep<'writer' | 'other'>>) {
+    const { agent: writer, server } = await model('writer', script)
+    const team = defineTeam({
+      id: 'team',
+      name: 'Team',
+      agents: { writer, other: member('other') },
+      scheduler: { type: 'workflow', steps: [{ agentId: 'writer', ...step }] },
+    })
+    const turn = createTurn('news')
+    const events = runTurn(team, turn).finally(() => writer.close())
+    return { server, answer: events.then((list) => foldEvents(turn, list).artifacts?.[0]) }
+  }
+
+  test('is the answer of the step, and says so', async () => {
+    const { answer } = await run([half], {})
+    expect(textOf((await answer)?.parts ?? [])).toBe('Half')
+    expect(finishOf((await answer)?.metadata)).toBe('length')
+  })
+
+  test('fails a step that wants a whole one: it is asked for again, then the fallback answers', async () => {
+    const failOn = ['length'] as const
+    const again = await run([half, 'Whole'], { failOn, maxRetries: 1 })
+    expect(textOf((await again.answer)?.parts ?? [])).toBe('Whole')
+    const other = await run([half], { failOn, fallbackAgentId: 'other' })
+    expect(textOf((await other.answer)?.parts ?? [])).toBe('other(news)')
+    const filtered = { chunks: ['Half'], finish: 'content_filter' }
+    const { answer } = await run([filtered], { failOn: ['content_filter'] })
+    await expect(answer).rejects.toMatchObject({ code: 'processingError' })
+  })
+
+  test.each([
+    ['a spent quota', { error: 'quota' }, { code: 'insufficientQuota' }],
+    [
+      'a conversation that is too long',
+      { error: 'context_length' },
+      { code: 'contextLengthExceeded' },
+    ],
+    ['a refusal', { refusal: 'Not this.' }, { name: 'ModelRefusal', message: 'Not this.' }],
+  ] as const)('%s is not tried again, and reaches the caller', async (_, said, error) => {
+    const { answer, server } = await run([said], { maxRetries: 2 })
+    await expect(answer).rejects.toMatchObject(error)
+    expect(server.requests).toHaveLength(1)
   })
 })

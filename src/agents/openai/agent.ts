@@ -3,6 +3,7 @@ import type { AgentInfo } from '../../protocol/card.ts'
 import {
   clientToolsExtension,
   clientToolsOf,
+  estimateUsage,
   historyExtension,
   type OfferedTool,
   toAmounts,
@@ -31,7 +32,7 @@ import {
 } from '../tools.ts'
 import { type AskAgent, elsewhere } from '../wrap.ts'
 import { type ChatProgress, keptConversation, loadProgress, runChat } from './chat.ts'
-import { type ChatAnswer, type ChatClient, createChatClient, modelEntry } from './client.ts'
+import { type ChatClient, createChatClient, modelEntry } from './client.ts'
 import {
   askWithSchema,
   bringsHistory,
@@ -42,6 +43,7 @@ import {
   toTranscript,
   withoutRefusedFiles,
 } from './messages.ts'
+import type { ChatAnswer } from './read.ts'
 
 /** What cards say of every model: what it reads of a message's metadata, and what it tells in its answer's. */
 const extensions: readonly AgentExtension[] = [
@@ -126,12 +128,12 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     this.#client = createChatClient({
       agent: options.name,
       endpoint: options.endpoint,
-      apiKey: options.apiKey,
       timeoutMs: timeoutSeconds * 1000,
       maxRetries,
       clock: this.#clock,
       random: options.random ?? Math.random,
       log: options.log ?? silent,
+      ...(options.apiKey !== undefined && { apiKey: options.apiKey }),
       ...(options.headers && { headers: options.headers }),
       ...(options.extraBody && { extraBody: options.extraBody }),
     })
@@ -381,7 +383,7 @@ async function summarise(
       const durationMs = Math.round(clock.elapsed() - began)
       const entry = modelEntry({ agent: name, round: 0, durationMs }, sampling.model, answer)
       turn.trace({ ...entry, purpose: 'summary' })
-      const { usage } = answer
+      const usage = answer.usage ?? turn.account?.unreported(estimateUsage(transcript, answer.text))
       if (usage) turn.account?.spend(usage)
       const text = answer.text.slice(0, longestSummary)
       return { upTo, text, ...(usage && toAmounts(usage)) }

@@ -1,6 +1,8 @@
 import { A2AError } from '../../protocol/errors.ts'
 import {
   addUsage,
+  estimateUsage,
+  toFinishMetadata,
   toToolCallsMetadata,
   toUsageMetadata,
   type Usage,
@@ -11,7 +13,8 @@ import type { JsonObject } from '../../protocol/types.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { digestOf, newId } from '../../shared/ids.ts'
 import { toPrintable } from '../../shared/text.ts'
-import type { AgentEvent, Draft, Turn } from '../agent.ts'
+import type { Account, AgentEvent, Draft, Turn } from '../agent.ts'
+import { ModelRefusal } from '../reply.ts'
 import {
   askedAgain,
   endOf,
@@ -26,16 +29,9 @@ import {
   toRefusal,
   verdictNames,
 } from '../tools.ts'
-import {
-  approvalEntry,
-  type ChatAnswer,
-  ChatAssembly,
-  type ChatClient,
-  malformed,
-  modelEntry,
-  toolEntry,
-} from './client.ts'
-import type { ChatMessage, ChatRequest } from './messages.ts'
+import { approvalEntry, type ChatClient, modelEntry, toolEntry } from './client.ts'
+import { type ChatMessage, type ChatRequest, fromChatToolCall, toChatToolCall } from './messages.ts'
+import { type ChatAnswer, ChatAssembly, malformed } from './read.ts'
 
 /** One answer of a model, with the tools that it may use on the way. */
 interface Chat {
@@ -131,9 +127,11 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
     const answer = yield* askModel(chat, writer)
     calls = progress.round < chat.maxToolRounds ? answer.toolCalls() : []
     if (calls.length === 0) {
-      if (progress.text + answer.text === '') throw emptyAnswer(chat.agent, answer.finish)
+      const usage = addUsage(progress.usage, answer.usage)
+      if (answer.refusal !== '') throw new ModelRefusal(answer.refusal, usage)
+      if (progress.text + answer.text === '') throw emptyAnswer(chat, answer)
       if (progress.added.length > 0) await endProgress(turn, progress)
-      yield* writer.end(addUsage(progress.usage, answer.usage))
+      yield* writer.end(usage, undefined, toFinishMetadata(answer.finish))
       return
     }
     const forClient = callsFor(chat.clientTools, calls)
@@ -143,7 +141,7 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
       yield* writer.end(usage, undefined, toToolCallsMetadata(forClient))
       return
     }
-    addRound(progress, answer.text, { calls, usage: answer.usage })
+    addRound(progress, answer, calls)
     await ruleOnCalls(chat, calls)
     await saveProgress(turn, progress)
   }
@@ -285,10 +283,12 @@ async function* askModel(chat: Chat, writer: AnswerWriter): AsyncGenerator<Agent
   const began = clock.elapsed()
   const back = turn.away()
   try {
-    for await (const delta of client.stream(toRequest(chat), turn.signal)) {
+    const asked = toRequest(chat)
+    for await (const delta of client.stream(asked, turn.signal)) {
       answer.add(delta)
       if (delta.text) yield* writer.write(delta.text)
     }
+    estimateUnreported(turn.account, asked, answer)
   } finally {
     if (answer.usage) turn.account?.spend(answer.usage)
     await back()
@@ -296,6 +296,20 @@ async function* askModel(chat: Chat, writer: AnswerWriter): AsyncGenerator<Agent
   const durationMs = Math.round(clock.elapsed() - began)
   turn.trace(modelEntry({ agent, round: progress.round, durationMs }, request.model, answer))
   return answer
+}
+
+/** Where the service does not report what the answer used, an account may want an estimate. */
+function estimateUnreported(
+  account: Account | undefined,
+  { messages, tools }: ChatRequest,
+  answer: ChatAssembly,
+): void {
+  if (answer.usage || !account) return
+  const calls = answer.toolCalls().map(({ name, arguments: args }) => name + args)
+  const input = JSON.stringify(tools ? [messages, tools] : messages)
+  const output = answer.text + answer.reasoning + calls.join('')
+  const usage = account.unreported(estimateUsage(input, output))
+  if (usage) answer.add({ usage })
 }
 
 function toRequest(chat: Chat): ChatRequest {
@@ -368,9 +382,20 @@ function answerId({ history, message }: Turn): string {
   return earlier.length === 0 ? 'response' : `response-${earlier.length + 1}`
 }
 
-function emptyAnswer(agent: string, finish: string | undefined): A2AError {
-  if (finish === 'content_filter')
-    return new A2AError('processingError', `The model of ${agent} withheld its answer`)
+/** Why there is no answer. */
+function emptyAnswer({ agent, maxToolRounds }: Chat, answer: ChatAnswer): A2AError {
+  if (answer.toolCalls().length > 0) {
+    const rounds = maxToolRounds === 1 ? 'round' : `${maxToolRounds} rounds`
+    const words = `The model of ${agent} has called tools in the ${rounds} that it may and not answered`
+    return new A2AError('toolRoundLimit', `${words}; raise max_tool_rounds`)
+  }
+  const model = `The model of ${agent}`
+  if (answer.finish === 'content_filter')
+    return new A2AError('processingError', `${model} withheld its answer`)
+  if (answer.finish === 'length') {
+    const words = `${model} used up its tokens before it answered; raise max_tokens`
+    return new A2AError('processingError', words)
+  }
   return malformed(agent, 'gave an empty answer')
 }
 
@@ -388,20 +413,17 @@ function callsFor(
 /** Takes in what the model said in one round: its words, its calls and what they cost. */
 function addRound(
   progress: ChatProgress,
-  text: string,
-  round: { readonly calls: readonly ModelToolCall[]; readonly usage: Usage | undefined },
+  { text, usage, returned }: ChatAnswer,
+  calls: readonly ModelToolCall[],
 ): void {
   delete progress.rulings
   progress.text += text
-  progress.usage = addUsage(progress.usage, round.usage)
+  progress.usage = addUsage(progress.usage, usage)
   progress.added.push({
     role: 'assistant',
     content: text === '' ? null : text,
-    tool_calls: round.calls.map(({ id, name, arguments: args }) => ({
-      id,
-      type: 'function',
-      function: { name, arguments: args },
-    })),
+    ...returned,
+    tool_calls: calls.map(toChatToolCall),
   })
 }
 
@@ -494,5 +516,5 @@ function endProgress(turn: Turn, progress: ChatProgress): Promise<void> {
 function openCalls(progress: ChatProgress): readonly ModelToolCall[] {
   const last = progress.added.at(-1)
   if (last?.role !== 'assistant') return []
-  return (last.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }))
+  return (last.tool_calls ?? []).map(fromChatToolCall)
 }

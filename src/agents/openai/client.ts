@@ -1,23 +1,26 @@
-import { createParser } from 'eventsource-parser'
-import { Agent as Connections, type Dispatcher, errors, request } from 'undici'
+import { Agent as Connections, errors, request } from 'undici'
 import { AddressRefused } from '../../client/http.ts'
 import { isPassing, type RetryContext, retryRules } from '../../client/retry.ts'
 import { checkedConnector, createNamedRules, type Rules } from '../../network/guard.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
-import { toAmounts, type Usage } from '../../protocol/extensions.ts'
+import { toAmounts } from '../../protocol/extensions.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { retry, retryAfterMs } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { isFields } from '../../shared/json.ts'
 import type { Account } from '../agent.ts'
 import type { ModelToolCall, ToolResult } from '../tools.ts'
+import { type ChatDelta, type ChatRequest, toUrls } from './messages.ts'
 import {
-  type ChatDelta,
-  type ChatRequest,
-  parseDelta,
-  type ToolCallPiece,
-  toUrls,
-} from './messages.ts'
+  type ChatAnswer,
+  ChatAssembly,
+  ErrorInAnswer,
+  malformed,
+  readDeltas,
+  readText,
+  type ServiceReply,
+  valueOfJson,
+} from './read.ts'
 
 /** What a chat client needs to know. */
 interface ChatClientOptions extends RetryContext {
@@ -47,9 +50,6 @@ export interface ChatClient {
   close(): Promise<void>
 }
 
-/** What a model service answers. */
-type ServiceReply = Dispatcher.ResponseData
-
 /** A client of an OpenAI-compatible service. It holds kept-alive connections until it is closed. */
 export function createChatClient(options: ChatClientOptions): ChatClient {
   const { agent, timeoutMs, clock } = options
@@ -62,14 +62,15 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     const reply = await opening()
     const giveUp = (): void => void reply.body.destroy(new errors.BodyTimeoutError())
     try {
-      const isStream = String(reply.headers['content-type'] ?? '').startsWith('text/event-stream')
-      const deltas = isStream ? readEvents(reply, agent) : readWhole(reply, agent)
+      const deltas = readDeltas(reply, agent, clock)
       yield* withinSilence(deltas, { ms: timeoutMs, clock, giveUp })
     } catch (error) {
       signal.throwIfAborted()
+      if (error instanceof ErrorInAnswer) throw service.errorIn(error)
       throw isNetworkError(error) ? networkFault(agent, error) : error
     } finally {
-      reply.body.destroy()
+      // A body that is left has an error of its own to tell, and no reader.
+      if (!reply.body.readableEnded) reply.body.on('error', () => {}).destroy()
     }
   }
 
@@ -95,66 +96,6 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     },
     probe: service.probe,
     close: service.close,
-  }
-}
-
-/** The largest event, whole completion or refusal that is read. */
-const maxLength = 4 * 1024 * 1024
-
-async function* readEvents(reply: ServiceReply, agent: string): AsyncGenerator<ChatDelta> {
-  const decoder = new TextDecoder()
-  let ready: string[] = []
-  let overflow = false
-  const parser = createParser({
-    maxBufferSize: maxLength,
-    onEvent: (event) => ready.push(event.data),
-    onError: (error) => {
-      overflow ||= error.type === 'max-buffer-size-exceeded'
-    },
-  })
-  let finished = false
-  for await (const chunk of reply.body) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
-    if (overflow) throw malformed(agent, 'sent an event that is too large')
-    const events = ready
-    ready = []
-    for (const data of events) {
-      if (data === '[DONE]') return
-      const delta = toDelta(data, agent)
-      finished ||= delta.finish !== undefined
-      yield delta
-    }
-  }
-  if (!finished) throw malformed(agent, 'broke off in the middle of its answer')
-}
-
-async function* readWhole(reply: ServiceReply, agent: string): AsyncGenerator<ChatDelta> {
-  yield toDelta(await readText(reply), agent)
-}
-
-/** The text of an answer, as far as it is read. */
-async function readText(reply: ServiceReply): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const chunk of reply.body) {
-    text += decoder.decode(chunk, { stream: true })
-    if (text.length > maxLength) break
-  }
-  return text
-}
-
-function toDelta(data: string, agent: string): ChatDelta {
-  const value = parseJson(data)
-  const delta = parseDelta(value)
-  if (delta) return delta
-  throw malformed(agent, isFields(value) && value.error ? 'failed' : 'sent no chat completion')
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 
@@ -205,84 +146,20 @@ async function assemble(
   return answer
 }
 
-/** What a model answered. */
-export interface ChatAnswer {
-  readonly text: string
-  readonly finish: string | undefined
-  readonly usage: Usage | undefined
-  /** The calls in the order of their indexes, their arguments whole. */
-  toolCalls(): readonly ModelToolCall[]
-}
-
-/**
- * Gathers the chunks of one answer. A call without an id gets one, because its result must name it. What the answer used
- * has its cost where an account knows the price of the model that was asked.
- */
-export class ChatAssembly implements ChatAnswer {
-  readonly #account: Account | undefined
-  readonly #model: string | undefined
-  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>()
-  readonly #texts: string[] = []
-  #finish: string | undefined
-  #usage: Usage | undefined
-
-  constructor(account?: Account, model?: string) {
-    this.#account = account
-    this.#model = model
-  }
-
-  get text(): string {
-    return this.#texts.join('')
-  }
-
-  get finish(): string | undefined {
-    return this.#finish
-  }
-
-  get usage(): Usage | undefined {
-    return this.#usage
-  }
-
-  add({ text, toolCalls, finish, usage }: ChatDelta): void {
-    if (text) this.#texts.push(text)
-    for (const piece of toolCalls ?? []) this.#addPiece(piece)
-    this.#finish = finish ?? this.#finish
-    if (usage) this.#usage = this.#account ? this.#account.price(usage, this.#model) : usage
-  }
-
-  toolCalls(): readonly ModelToolCall[] {
-    return [...this.#calls]
-      .sort(([a], [b]) => a - b)
-      .map(([index, call]) => ({ ...call, id: call.id || `call_${index}` }))
-  }
-
-  #addPiece(piece: ToolCallPiece): void {
-    const call = this.#calls.get(piece.index) ?? { id: '', name: '', arguments: '' }
-    this.#calls.set(piece.index, call)
-    call.id ||= piece.id ?? ''
-    call.name ||= piece.name ?? ''
-    call.arguments += piece.arguments ?? ''
-  }
-}
-
 const probeMs = 5_000
 
+/** What stands in the place of a key where a service asks for none. */
+const noKey = 'none'
+
 function connectService(options: ChatClientOptions) {
-  const { agent, timeoutMs, apiKey, clock, log } = options
+  const { agent, timeoutMs, clock } = options
   const { completions, models } = toUrls(options.endpoint)
   const { rules = createNamedRules([completions]) } = options
   const refused = (reason: string): AddressRefused => new AddressRefused(reason)
   const dispatcher = new Connections({
     connect: checkedConnector({ rules, refusal: refused, timeoutMs }),
   })
-  const own = Object.entries(options.headers ?? {})
-  const credentials = {
-    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
-    ...Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), value])),
-  }
-  const secrets = [apiKey ?? '', ...own.map(([, value]) => value)].filter(
-    ({ length }) => length > 3,
-  )
+  const credentials = toCredentials(options)
   const headers = {
     ...credentials,
     'content-type': 'application/json',
@@ -292,11 +169,10 @@ function connectService(options: ChatClientOptions) {
   let closing: Promise<void> | undefined
 
   async function refuse(reply: ServiceReply, format: string | undefined): Promise<A2AError> {
-    const said = (await readText(reply).catch(() => '')).slice(0, 500)
-    const text = secrets.reduce((words, one) => words.replaceAll(one, '[redacted]'), said)
-    log.warn({ agent, status: reply.statusCode, text }, 'the model service refused')
+    const said = await readText(reply).catch(() => '')
+    logRefusal(options, reply.statusCode, said)
     const retryAfterSeconds = retryAfterOf(reply.headers, clock.now())
-    return refusal(agent, reply.statusCode, { retryAfterSeconds, format })
+    return refusal(agent, reply.statusCode, { said, retryAfterSeconds, format })
   }
 
   return {
@@ -324,30 +200,109 @@ function connectService(options: ChatClientOptions) {
         cancel()
       }
     },
+    /** What an error means that came where an answer was to be. */
+    errorIn({ said }: ErrorInAnswer): A2AError {
+      logRefusal(options, 200, said)
+      const kind = kindOf(200, said)
+      return kind ? errorOfKind(agent, kind) : malformed(agent, 'failed')
+    },
     close: (): Promise<void> => (closing ??= dispatcher.destroy()),
   }
 }
 
-/**
- * What a refusal of the model service means to our agent's caller. Its own words stay in the log, its status in the cause.
- *
- * @param request What is known of the request: when to retry it, and the type of its `response_format`.
- */
-function refusal(
-  agent: string,
-  status: number,
-  request: {
-    readonly retryAfterSeconds?: number | undefined
-    readonly format?: string | undefined
-  } = {},
-): A2AError {
-  const { retryAfterSeconds, format } = request
+function toCredentials({ apiKey, headers = {} }: ChatClientOptions): Record<string, string> {
+  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+  return {
+    ...(apiKey && apiKey !== noKey && { authorization: `Bearer ${apiKey}` }),
+    ...Object.fromEntries(own),
+  }
+}
+
+/** The words of a service for the log: without our secrets, and not too many. */
+function logRefusal(options: ChatClientOptions, status: number, said: string): void {
+  const { agent, log, apiKey = '', headers = {} } = options
+  let text = said.slice(0, 500)
+  for (const secret of [apiKey, ...Object.values(headers)])
+    if (secret.length > 3 && secret !== noKey) text = text.replaceAll(secret, '[redacted]')
+  log.warn({ agent, status, text }, 'the model service refused')
+}
+
+/** What is known of a request that was rejected. */
+interface RejectedRequest {
+  /** The body of the reply. */
+  readonly said?: string
+  /** When to send it again. */
+  readonly retryAfterSeconds?: number | undefined
+  /** The type of its `response_format`. */
+  readonly format?: string | undefined
+}
+
+/** What a refusal of the model service means to our agent's caller. Its own words stay in the log, its status in the cause. */
+function refusal(agent: string, status: number, rejected: RejectedRequest = {}): A2AError {
+  const { said = '', retryAfterSeconds, format } = rejected
+  const cause = new Error(`HTTP ${status}`)
+  const kind = kindOf(status, said)
+  if (kind) return errorOfKind(agent, kind, cause)
   const [code, what] = meaning(status)
   const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
-  const cause = new Error(`HTTP ${status}`)
   const isUnread = format !== undefined && (status === 400 || status === 422)
   const advice = isUnread ? `; ${withoutFormat(format)}` : ''
   return new A2AError(code, `The model of ${agent} ${what}${advice}`, { ...later, cause })
+}
+
+/** Errors that mean the same from every service, and that no further try can cure. */
+type LastingError = 'quota' | 'context' | 'filter'
+
+/** The names that services give them, as `code` or `type`. */
+const errorNames: ReadonlyMap<unknown, LastingError> = new Map<unknown, LastingError>([
+  ['insufficient_quota', 'quota'],
+  ['billing_hard_limit_reached', 'quota'],
+  ['billing_not_active', 'quota'],
+  ['context_length_exceeded', 'context'],
+  ['exceed_context_size_error', 'context'],
+  ['content_filter', 'filter'],
+  ['content_policy_violation', 'filter'],
+  ['invalid_prompt', 'filter'],
+])
+
+/** The words of services that have no name for a conversation that is too long. */
+const tooLongWords = /maximum context length|max context length|input token count|context size/i
+
+/** Which of them a service tells of: by its status, by the names in its error, or by its words. */
+function kindOf(status: number, said: string): LastingError | undefined {
+  if (status === 402) return 'quota'
+  const value = valueOfJson(said)
+  const whole: unknown = Array.isArray(value) ? value[0] : value
+  if (!isFields(whole)) return undefined
+  const error = isFields(whole.error) ? whole.error : whole
+  const named = errorNames.get(error.code) ?? errorNames.get(error.type)
+  if (named) return named
+  // One service has the same words for a limit per minute, which passes, and for one per day.
+  if (status === 429) return /PerDay/.test(said) ? 'quota' : undefined
+  const { message, metadata } = error
+  if (isFields(metadata) && 'flagged_input' in metadata) return 'filter'
+  return typeof message === 'string' && tooLongWords.test(message) ? 'context' : undefined
+}
+
+function errorOfKind(agent: string, kind: LastingError, cause?: Error): A2AError {
+  const [code, words] = kinds[kind]
+  return new A2AError(
+    code,
+    words.replace('{agent}', () => agent),
+    { cause },
+  )
+}
+
+const kinds: Readonly<Record<LastingError, readonly [ErrorCode, string]>> = {
+  quota: [
+    'insufficientQuota',
+    'The quota of the model of {agent} is used up; check the plan and the billing of its service',
+  ],
+  context: [
+    'contextLengthExceeded',
+    'The conversation is longer than the model of {agent} can read; ask for less, or lower max_history of the model',
+  ],
+  filter: ['processingError', 'The content filter of the model of {agent} blocked the request'],
 }
 
 function meaning(status: number): [ErrorCode, string] {
@@ -391,11 +346,6 @@ function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : ''
 }
 
-/** An answer that is no chat completion. */
-export function malformed(agent: string, what: string): A2AError {
-  return new A2AError('invalidAgentResponse', `The model of ${agent} ${what}`)
-}
-
 /** Which round of which model an entry of the trace is about, and how long it took. */
 interface RoundFacts {
   readonly agent: string
@@ -410,7 +360,7 @@ export function modelEntry(
   model: string,
   answer: ChatAnswer,
 ): JsonObject {
-  const { finish, usage, text } = answer
+  const { finish, usage, text, reasoning } = answer
   const calls = answer.toolCalls().map(({ name }) => name)
   return {
     type: 'model',
@@ -419,6 +369,8 @@ export function modelEntry(
     ...facts,
     ...(finish !== undefined && { finish }),
     ...(usage && toAmounts(usage)),
+    ...(usage?.estimated && { estimated: true }),
+    ...(reasoning !== '' && { reasoning: cut(reasoning) }),
     ...(text !== '' && { text: cut(text) }),
     ...(calls.length > 0 && { calls: calls.slice(0, maxCalls).map(cut) }),
   }

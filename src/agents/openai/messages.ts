@@ -6,17 +6,13 @@ import {
   type Usage,
 } from '../../protocol/extensions.ts'
 import type { Json, JsonObject, Message, Part, RawPart, UrlPart } from '../../protocol/types.ts'
-import { type Fields, isFields } from '../../shared/json.ts'
+import { type Fields, isFields, type Mutable } from '../../shared/json.ts'
 import { trimEnd } from '../../shared/text.ts'
 import { modelDefaults, type ResponseFormat } from '../model-config.ts'
 import { withSchemaInWords } from '../output/tries.ts'
+import type { ModelToolCall } from '../tools.ts'
 
-/**
- * The chat completions wire, as far as we speak it. With `stream: true` the answer is server-sent events whose data is
- * a `chat.completion.chunk` each, then `[DONE]`. A tool call arrives in pieces: the first has its id and name, all have
- * a piece of the arguments and the index of the call. With `stream_options.include_usage` the last chunk has no choice
- * and the usage. Without `stream`, and from services that ignore it, the answer is one `chat.completion`.
- */
+/** A request of the chat completions API, as far as we send it. */
 export interface ChatRequest {
   readonly model: string
   readonly messages: readonly ChatMessage[]
@@ -52,6 +48,8 @@ export type ChatMessage =
       readonly role: 'assistant'
       readonly content: string | null
       readonly tool_calls?: readonly ChatToolCall[]
+      /** Fields of its own that the service wants to have back with the calls, such as `reasoning_content`. */
+      readonly [field: string]: unknown
     }
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string }
 
@@ -78,28 +76,52 @@ interface ChatTool {
   }
 }
 
-/** A tool call in an assistant's message. */
+/** A tool call in an assistant's message; other fields are the service's own. */
 export interface ChatToolCall {
   readonly id: string
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
+  readonly [field: string]: Json | undefined
+}
+
+/** A call as it goes back to the service. */
+export function toChatToolCall({ id, name, arguments: args, extra }: ModelToolCall): ChatToolCall {
+  return { id, type: 'function', function: { name, arguments: args }, ...extra }
+}
+
+/** The call that a message holds. */
+export function fromChatToolCall(call: ChatToolCall): ModelToolCall {
+  const { id, type: _, function: called, ...extra } = call
+  return { id, ...called, ...(Object.keys(extra).length > 0 && { extra: extra as JsonObject }) } // what toChatToolCall spread
 }
 
 /** What one chunk of an answer brings. */
 export interface ChatDelta {
   readonly text?: string
+  /** What the model thinks before it answers. */
+  readonly reasoning?: string
+  /** The model's words for why it does not answer. */
+  readonly refusal?: string
   readonly toolCalls?: readonly ToolCallPiece[]
   readonly finish?: string
   readonly usage?: Usage
+  /** Fields of the message that go back to the service beside its tool calls. */
+  readonly returned?: ReturnedFields
 }
 
-/** A piece of a tool call; pieces with the same index belong together. */
+/** A piece of a tool call. */
 export interface ToolCallPiece {
+  /** Its call's number, or its place in the chunk where the service does not number calls. */
   readonly index: number
   readonly id?: string
   readonly name?: string
   readonly arguments?: string
+  /** Fields that belong to the service, such as a signature. */
+  readonly extra?: JsonObject
 }
+
+/** Fields of a message that services want to have back: a text grows by pieces, a list by items. */
+export type ReturnedFields = Readonly<Record<string, string | readonly Json[]>>
 
 /** Where a service answers: an endpoint that ends with `/chat/completions` is used as it is, else that is appended. */
 export function toUrls(endpoint: string): { completions: string; models: string } {
@@ -115,30 +137,49 @@ export function toUrls(endpoint: string): { completions: string; models: string 
 /** What a chunk, or a whole completion, says. Undefined where it is neither. */
 export function parseDelta(value: unknown): ChatDelta | undefined {
   if (!isFields(value) || !Array.isArray(value.choices)) return undefined
+  const delta: Mutable<ChatDelta> = {}
   const usage = parseUsage(value)
+  if (usage) delta.usage = usage
   const choice: unknown = value.choices[0]
-  if (!isFields(choice)) return usage ? { usage } : {}
-  const delta = isFields(choice.delta) ? choice.delta : choice.message
-  const text = isFields(delta) && typeof delta.content === 'string' ? delta.content : ''
-  const pieces = isFields(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : []
-  return {
-    ...(text !== '' && { text }),
-    ...(pieces.length > 0 && { toolCalls: pieces.map(parsePiece) }),
-    ...(typeof choice.finish_reason === 'string' && { finish: choice.finish_reason }),
-    ...(usage && { usage }),
+  if (!isFields(choice)) return delta
+  const { finish_reason: finish } = choice
+  if (typeof finish === 'string' && finish !== '') delta.finish = finish
+  const said = isFields(choice.delta) ? choice.delta : choice.message
+  if (!isFields(said)) return delta
+  const { content, refusal, tool_calls: calls } = said
+  if (typeof content === 'string' && content !== '') delta.text = content
+  if (typeof refusal === 'string' && refusal !== '') delta.refusal = refusal
+  if (Array.isArray(calls) && calls.length > 0) delta.toolCalls = calls.map(parsePiece)
+  addReasoning(delta, said)
+  return delta
+}
+
+/** What the model thinks, where the service sends it beside the text. */
+function addReasoning(delta: Mutable<ChatDelta>, said: Fields): void {
+  const { reasoning_content: content, reasoning, reasoning_details: details } = said
+  const text = typeof content === 'string' ? content : reasoning
+  if (typeof text === 'string' && text !== '') delta.reasoning = text
+  const isList = Array.isArray(details)
+  if (typeof content !== 'string' && !isList) return
+  delta.returned = {
+    ...(typeof content === 'string' && { reasoning_content: content }),
+    ...(isList && { reasoning_details: details }), // out of JSON.parse
   }
 }
 
-// A whole completion lists its calls without indexes: their place in the list is it.
 function parsePiece(value: unknown, place: number): ToolCallPiece {
-  const piece = isFields(value) ? value : {}
-  const called = isFields(piece.function) ? piece.function : {}
-  return {
-    index: typeof piece.index === 'number' ? piece.index : place,
-    ...(typeof piece.id === 'string' && piece.id !== '' && { id: piece.id }),
-    ...(typeof called.name === 'string' && { name: called.name }),
-    ...(typeof called.arguments === 'string' && { arguments: called.arguments }),
+  const { index, id, type: _, function: called, ...extra } = isFields(value) ? value : {}
+  const { name, arguments: args } = isFields(called) ? called : {}
+  const piece: Mutable<ToolCallPiece> = { index: typeof index === 'number' ? index : place }
+  if (typeof id === 'string' && id !== '') piece.id = id
+  if (typeof name === 'string' && name !== '') piece.name = name
+  if (typeof args === 'string') piece.arguments = args
+  else if (isFields(args)) piece.arguments = JSON.stringify(args)
+  for (const _name in extra) {
+    piece.extra = extra as JsonObject // out of JSON.parse
+    break
   }
+  return piece
 }
 
 function parseUsage(completion: Fields): Usage | undefined {
@@ -200,9 +241,7 @@ function sentAlong(message: Message): ChatMessage[] | undefined {
 
 /** What a model said when it called tools of the client's. */
 function toCaller(content: string, toolCalls: readonly unknown[]): ChatMessage {
-  const calls = toolCalls.filter(isClientToolCall).map(({ id, name, arguments: args }) => {
-    return { id, type: 'function', function: { name, arguments: args } } as const
-  })
+  const calls = toolCalls.filter(isClientToolCall).map(toChatToolCall)
   if (calls.length === 0) return { role: 'assistant', content }
   return { role: 'assistant', content: content === '' ? null : content, tool_calls: calls }
 }

@@ -397,7 +397,13 @@ function inList(steps: unknown, path: readonly PropertyKey[]): readonly Unplaced
   return steps.flatMap((step, index) => (isFields(step) ? inStep(step, [...path, index]) : []))
 }
 
-const callKeys = ['timeout_seconds', 'max_task_seconds', 'max_retries', 'fallback_agent_id']
+const callKeys = [
+  'timeout_seconds',
+  'max_task_seconds',
+  'max_retries',
+  'fallback_agent_id',
+  'fail_on',
+]
 
 /** What to do instead, by what the step is. */
 const remedies: Readonly<Record<string, string>> = {

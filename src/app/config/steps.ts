@@ -8,7 +8,7 @@ import {
   type Step,
   teamDefaults,
 } from '../../team/config.ts'
-import type { CallRules } from '../../team/schedulers/scheduler.ts'
+import type { CallRules, CutReason } from '../../team/schedulers/scheduler.ts'
 import { outputFields } from './agents.ts'
 import { guardsSchema } from './guards.ts'
 import { described, filledText, numberLike, whenGiven } from './values.ts'
@@ -39,6 +39,7 @@ const callFields: {
   readonly max_retries: Optional<number, number | string>
   readonly fallback_agent_id: Optional<string, string>
   readonly guards: Optional<Guards>
+  readonly fail_on: Optional<CutReason[]>
 } = {
   timeout_seconds: described(numberLike.optional(), {
     description:
@@ -63,6 +64,11 @@ const callFields: {
     description:
       'What looks at the question to the member and at its answer, beside its own guards.',
     examples: [{ output: ['secrets'] }],
+  }),
+  fail_on: described(z.array(z.enum(['length', 'content_filter'])).optional(), {
+    description:
+      'Answers that count as a failure: `length` where the model had no more tokens, `content_filter` where its service cut the answer. Such an answer is passed on if absent.',
+    examples: [['length', 'content_filter']],
   }),
 }
 
@@ -105,6 +111,7 @@ interface CallTable {
   readonly max_retries?: number | undefined
   readonly fallback_agent_id?: string | undefined
   readonly guards?: Guards | undefined
+  readonly fail_on?: CutReason[] | undefined
 }
 
 /** How the member is called, by its names in code. */
@@ -115,6 +122,7 @@ function toCallRules(fields: CallTable): CallRules {
     ...whenGiven('maxRetries', fields.max_retries),
     ...whenGiven('fallbackAgentId', fields.fallback_agent_id),
     ...whenGiven('guards', fields.guards),
+    ...whenGiven('failOn', fields.fail_on),
   }
 }
 

@@ -144,6 +144,12 @@ const budgetSchema: z.ZodType<BudgetConfig> = z
         'US dollars that one run may cost, by `[prices]` and by what remote members report; no limit if absent.',
       examples: [0.5],
     }),
+    unknown: described(z.enum(['estimate', 'fail', 'ignore']).optional(), {
+      description:
+        'What becomes of an answer of a model that comes without its usage, where there is a limit in tokens or money: `estimate` counts it by its length, `fail` ends the run, `ignore` counts it as nothing.',
+      default: 'estimate',
+      examples: ['fail'],
+    }),
   })
   .transform((budget) => ({
     ...whenGiven('maxDelegations', budget.max_delegations),
@@ -152,6 +158,7 @@ const budgetSchema: z.ZodType<BudgetConfig> = z
     ...whenGiven('maxSeconds', budget.max_seconds),
     ...whenGiven('maxTokens', budget.max_tokens),
     ...whenGiven('maxCostUsd', budget.max_cost_usd),
+    ...whenGiven('unknown', budget.unknown),
   }))
 
 /** The version that cards show where a file names none. */

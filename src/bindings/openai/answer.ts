@@ -1,7 +1,9 @@
-import { A2AError, errorRow, toA2AError } from '../../protocol/errors.ts'
+import { A2AError, type ErrorCode, errorRow, toA2AError } from '../../protocol/errors.ts'
 import {
   addUsage,
   type ClientToolCall,
+  errorExtension,
+  finishOf,
   type OfferedTool,
   toolCallsOf,
   type Usage,
@@ -43,13 +45,13 @@ interface Answer {
 
 /** A `chat.completion`. Task and context are told in `metadata`, for clients that want to go on with them. */
 export function toCompletion(head: CompletionHead, { reader, text, usage }: Answer): object {
-  const { toolCalls } = reader
+  const { toolCalls, refusal = null } = reader
   const calls = toolCalls.length > 0 && { tool_calls: toOpenAIToolCalls(toolCalls) }
-  const content = calls && text === '' ? null : text
-  const message = { role: 'assistant', content, refusal: null, ...calls }
+  const content = (calls || refusal !== null) && text === '' ? null : text
+  const message = { role: 'assistant', content, refusal, ...calls }
   return {
     ...named(head, 'chat.completion'),
-    choices: [{ index: 0, message, logprobs: null, finish_reason: finishOf(reader) }],
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReasonOf(reader) }],
     usage: toOpenAIUsage(usage),
     metadata: placeOf(reader),
   }
@@ -76,8 +78,9 @@ export function placeOf(reader: TextReader): Record<string, string> {
   }
 }
 
-function finishOf({ toolCalls }: TextReader): 'tool_calls' | 'stop' {
-  return toolCalls.length > 0 ? 'tool_calls' : 'stop'
+/** OpenAI's word for how an answer ended. */
+export function finishReasonOf({ toolCalls, cut }: TextReader): string {
+  return toolCalls.length > 0 ? 'tool_calls' : (cut ?? 'stop')
 }
 
 function named(head: CompletionHead, object: string): object {
@@ -111,11 +114,12 @@ export function createChunkWriter(options: ChunkWriterOptions): EventWriter {
   function finish(): string {
     const fault = reader.fault()
     if (fault) return failed(fault)
-    const calls = reader.toolCalls.length > 0 ? frame(toCallsChunk(head, reader)) : ''
+    const { refusal, toolCalls } = reader
+    const said = refusal === undefined ? '' : frame(toChunk(head, { refusal }))
+    const calls = toolCalls.length > 0 ? frame(toCallsChunk(head, reader)) : ''
     const last = includeUsage ? frame(toUsageChunk(head, usage(reader))) : ''
-    return (
-      chunkOf(head, cutter?.end() ?? '') + calls + frame(toLastChunk(head, reader)) + last + done
-    )
+    const rest = chunkOf(head, cutter?.end() ?? '') + said + calls
+    return rest + frame(toLastChunk(head, reader)) + last + done
   }
   function write(batch: readonly Sequenced[]): string {
     let text = ''
@@ -147,7 +151,7 @@ function toCallsChunk(head: CompletionHead, { toolCalls }: TextReader): object {
 
 /** The chunk that ends the answer, and tells task and context as a completion does. */
 function toLastChunk(head: CompletionHead, reader: TextReader): object {
-  return { ...toAnyChunk(head, {}, finishOf(reader)), metadata: placeOf(reader) }
+  return { ...toAnyChunk(head, {}, finishReasonOf(reader)), metadata: placeOf(reader) }
 }
 
 /** The chunk with the usage, which has no choice. */
@@ -178,6 +182,10 @@ export interface TextReader {
   /** What the agent wants its client's tools to do. */
   readonly toolCalls: readonly ClientToolCall[]
   readonly usage: Usage | undefined
+  /** Why the answer is not whole; undefined where it is. */
+  readonly cut: 'length' | 'content_filter' | undefined
+  /** The model's words for why it does not answer. */
+  readonly refusal: string | undefined
   readonly taskId: string | undefined
   readonly contextId: string | undefined
   /** The error that the task ended in; undefined where it answered or asks. */
@@ -197,6 +205,8 @@ class EventTextReader implements TextReader {
   text = ''
   state: TaskState | undefined
   toolCalls: readonly ClientToolCall[] = []
+  cut: 'length' | 'content_filter' | undefined
+  refusal: string | undefined
   taskId: string | undefined
   contextId: string | undefined
   /** What has been said of each artifact. */
@@ -205,6 +215,7 @@ class EventTextReader implements TextReader {
   #parts: Usage | undefined
   #total: Usage | undefined
   #failure = ''
+  #code: ErrorCode | undefined
 
   get settled(): boolean {
     return this.state !== undefined && isSettled(this.state)
@@ -237,7 +248,9 @@ class EventTextReader implements TextReader {
     const { state } = this
     if (state === undefined || !isSettled(state))
       return new A2AError('timeout', 'The agent has not answered in time')
-    if (!isFailure(state)) return undefined
+    if (!isFailure(state) || this.refusal !== undefined) return undefined
+    // These have names that OpenAI's clients know.
+    if (this.#code) return new A2AError(this.#code, this.#failure)
     return new A2AError('processingError', this.#failure || `The task ended as ${state}`, {
       metadata: { openai: state.replace('TASK_STATE_', 'task_').toLowerCase() },
     })
@@ -254,6 +267,8 @@ class EventTextReader implements TextReader {
     if (metadata) {
       this.#parts = addUsage(this.#parts, usageOf(metadata))
       this.toolCalls = toolCallsOf(metadata) ?? this.toolCalls
+      const reason = finishOf(metadata)
+      if (reason !== 'refusal') this.cut = reason ?? this.cut
     }
     const before = this.#told.get(artifactId)
     const more = toText(parts)
@@ -268,10 +283,18 @@ class EventTextReader implements TextReader {
     this.state = state
     this.#conclude(message?.metadata)
     const words = message ? toText(message.parts) : ''
-    if (isFailure(state)) this.#failure = message ? textOf(message.parts) : ''
+    if (isFailure(state)) this.#fail(message)
     else if (state === 'TASK_STATE_COMPLETED') return this.text === '' ? this.#say(words, true) : ''
     else if (isSettled(state)) return this.#say(words, true)
     return ''
+  }
+
+  #fail(message: Message | undefined): void {
+    this.#failure = message ? textOf(message.parts) : ''
+    if (finishOf(message?.metadata) === 'refusal') this.refusal = this.#failure
+    const said = message?.metadata?.[errorExtension]
+    const code = isFields(said) ? said.code : undefined
+    this.#code = modelErrors.find((one) => one === code)
   }
 
   #message({ contextId, metadata, parts }: Message): string {
@@ -290,6 +313,9 @@ class EventTextReader implements TextReader {
     this.contextId = contextId
   }
 }
+
+/** Errors of a model that a client may handle; all others are the task's failure. */
+const modelErrors = ['contextLengthExceeded', 'insufficientQuota', 'toolRoundLimit'] as const
 
 function isFailure(state: TaskState): boolean {
   return (
@@ -405,10 +431,11 @@ const noParameters: JsonObject = { type: 'object', properties: {} }
 
 /** Calls as OpenAI's clients read them. */
 function toOpenAIToolCalls(calls: readonly ClientToolCall[]): readonly object[] {
-  return calls.map(({ id, name, arguments: args }) => ({
+  return calls.map(({ id, name, arguments: args, extra }) => ({
     id,
     type: 'function',
     function: { name, arguments: args },
+    ...extra,
   }))
 }
 
@@ -451,8 +478,9 @@ function statusOf({ code }: A2AError): number {
 }
 
 /** OpenAI's own clients repeat whatever failed; a refusal would then be repeated to a task that is over. */
-function isDecided({ details }: A2AError): boolean {
+function isDecided({ code: ours, details }: A2AError): boolean {
   const code = details.metadata?.openai
+  if (modelErrors.some((one) => one === ours)) return true
   return code === 'task_rejected' || code === 'task_canceled' || code === 'unfit_answer'
 }
 

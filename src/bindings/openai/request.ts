@@ -250,10 +250,11 @@ function toolTurn(toolCallId: unknown, content: string): EarlierTurn {
 function toToolCalls(value: unknown): readonly ClientToolCall[] {
   const calls: readonly unknown[] = Array.isArray(value) ? value : []
   return calls.flatMap((call) => {
-    const { id, function: called } = isFields(call) ? call : {}
+    const { id, type: _, index: _index, function: called, ...extra } = isFields(call) ? call : {}
     const { name, arguments: args } = isFields(called) ? called : {}
     if (typeof id !== 'string' || typeof name !== 'string') return []
-    return [{ id, name, arguments: typeof args === 'string' ? args : '' }]
+    const own = Object.keys(extra).length > 0 && { extra: extra as JsonObject } // it came out of JSON.parse
+    return [{ id, name, arguments: typeof args === 'string' ? args : '', ...own }]
   })
 }
 

@@ -23,6 +23,7 @@ import {
   createTextReader,
   cutAt,
   errorReply,
+  finishReasonOf,
   placeOf,
   type TextReader,
   toClientTools,
@@ -129,7 +130,12 @@ async function chat(options: OpenAIBindingOptions, request: HttpRequest): Promis
   const usage = toOpenAIUsage(usageOf(asked, reader))
   return ok({
     id: id ?? newId(),
-    response: { content: reader.text, role: 'assistant', finish_reason: 'stop', usage },
+    response: {
+      content: reader.refusal ?? reader.text,
+      role: 'assistant',
+      finish_reason: finishReasonOf(reader),
+      usage,
+    },
     metadata: { model: asked.model, ...placeOf(reader) },
   })
 }
@@ -319,7 +325,7 @@ async function readAnswer(
 }
 
 function isAnswer(reader: TextReader): boolean {
-  if (reader.fault() || reader.toolCalls.length > 0) return false
+  if (reader.fault() || reader.refusal !== undefined || reader.toolCalls.length > 0) return false
   return reader.state !== undefined && !isInterrupted(reader.state)
 }
 

@@ -1,6 +1,6 @@
 import type { AgentInfo } from '../../agents/agent.ts'
 import type { Guards } from '../../agents/guards/guard.ts'
-import type { Usage } from '../../protocol/extensions.ts'
+import type { FinishReason, Usage } from '../../protocol/extensions.ts'
 import type { Artifact, Json, JsonObject, Message, Part, TaskState } from '../../protocol/types.ts'
 
 /**
@@ -86,7 +86,12 @@ export interface CallRules<Id extends string = string> {
   readonly fallbackAgentId?: Id
   /** Guards on what the member is asked and on what it answers, beside its own. */
   readonly guards?: Guards<Id>
+  /** An answer that ended like this is a failure, as any other: it is tried again, or the fallback answers. */
+  readonly failOn?: readonly CutReason[]
 }
+
+/** Why a model's answer is not whole: it had no more tokens, or its service's filter cut it. */
+export type CutReason = Exclude<FinishReason, 'refusal'>
 
 /** What a member gave back, whole and as plain JSON. */
 export interface MemberReply {

@@ -149,7 +149,14 @@ function checkOutput(call: AskRules, path: TeamPath, refuse: Refuse): void {
 
 /** What is said to one member, and so means nothing to a list of steps. */
 const callKeys = [
-  ...(['timeoutSeconds', 'maxTaskSeconds', 'maxRetries', 'fallbackAgentId', 'guards'] as const),
+  ...([
+    'timeoutSeconds',
+    'maxTaskSeconds',
+    'maxRetries',
+    'fallbackAgentId',
+    'guards',
+    'failOn',
+  ] as const),
   ...(['input', 'outputSchema', 'jsonSchema', 'maxOutputRetries'] as const),
 ]
 

@@ -191,7 +191,8 @@ export function planCall(
   call: CallRules & AskRules & { readonly agentId: string },
   site: Omit<RuleSite, 'key'>,
 ): MemberAsk {
-  const { agentId, timeoutSeconds, maxTaskSeconds, maxRetries, fallbackAgentId, guards } = call
+  const { agentId, timeoutSeconds, maxTaskSeconds, maxRetries, fallbackAgentId, guards, failOn } =
+    call
   const wrap = wrapperOf(call)
   const path = [...site.path, 'input']
   const input =
@@ -217,6 +218,7 @@ export function planCall(
       maxRetries,
       fallbackAgentId,
       guards,
+      failOn,
     })
   }
 

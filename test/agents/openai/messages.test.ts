@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ChatAssembly, retryAfterOf } from '../../../src/agents/openai/client.ts'
+import { retryAfterOf } from '../../../src/agents/openai/client.ts'
 import { parseDelta, toChatMessages, toUrls } from '../../../src/agents/openai/messages.ts'
+import { ChatAssembly } from '../../../src/agents/openai/read.ts'
 import { agentMessage, userMessage } from '../../../src/protocol/task.ts'
 import type { Message } from '../../../src/protocol/types.ts'
 

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import { createOpenAIBinding } from '../../../src/bindings/openai/server.ts'
 import { createRouteTable, serverRoutes } from '../../../src/bindings/routes.ts'
-import { usageOf } from '../../../src/protocol/extensions.ts'
+import { finishOf, usageOf } from '../../../src/protocol/extensions.ts'
 import { answerParts, textOf, userMessage } from '../../../src/protocol/task.ts'
 import { bearer, createServer, listen, type ServerOptions } from '../../../src/server/index.ts'
 import { type ModelScript, type ModelServer, openModelServer } from '../../../src/testing/index.ts'
@@ -123,4 +123,58 @@ test('OpenAI’s key is the server’s bearer token', async () => {
     .catch((e: unknown) => e)
   expect(error).toBeInstanceOf(OpenAI.AuthenticationError)
   expect(error).toMatchObject({ type: 'authentication_error' })
+})
+
+test.each(['length', 'content_filter'] as const)(
+  'an answer that ended with %s tells so to clients of OpenAI and of A2A',
+  async (finish) => {
+    const { connect, dispatch } = await serve([{ chunks: ['Half'], finish }])
+    const client = connect('k')
+    const messages = [{ role: 'user', content: 'a story' }] as const
+    const whole = await client.chat.completions.create({ model: 'writer', messages: [...messages] })
+    expect(whole.choices[0]).toMatchObject({ finish_reason: finish, message: { content: 'Half' } })
+    const stream = await client.chat.completions.create({
+      model: 'writer',
+      messages: [...messages],
+      stream: true,
+    })
+    const reasons: unknown[] = []
+    for await (const { choices } of stream) reasons.push(choices[0]?.finish_reason)
+    expect(reasons.filter(Boolean)).toEqual([finish])
+    const answer = await dispatch('SendMessage', { message: userMessage('a story') }, {})
+    const [artifact] = ('task' in answer && answer.task.artifacts) || []
+    expect(finishOf(artifact?.metadata)).toBe(finish)
+  },
+)
+
+test('a refusal of the model is one to clients of OpenAI, and a rejected task', async () => {
+  const refusal = 'I cannot help with that.'
+  const { connect, dispatch } = await serve([{ refusal }])
+  const client = connect('k')
+  const messages: [{ role: 'user'; content: string }] = [{ role: 'user', content: 'a crime' }]
+  const whole = await client.chat.completions.create({ model: 'writer', messages })
+  expect(whole.choices[0]).toMatchObject({
+    finish_reason: 'stop',
+    message: { content: null, refusal },
+  })
+  const stream = await client.chat.completions.create({ model: 'writer', messages, stream: true })
+  let said = ''
+  for await (const { choices } of stream) said += choices[0]?.delta.refusal ?? ''
+  expect(said).toBe(refusal)
+  const answer = await dispatch('SendMessage', { message: userMessage('a crime') }, {})
+  expect(answer).toMatchObject({
+    task: { status: { state: 'TASK_STATE_REJECTED', message: { parts: [{ text: refusal }] } } },
+  })
+  const status = 'task' in answer ? answer.task.status.message : undefined
+  expect(usageOf(status?.metadata)).toMatchObject({ inputTokens: 11 })
+})
+
+test.each([
+  ['context_length', 400, 'context_length_exceeded'],
+  ['quota', 503, 'insufficient_quota'],
+] as const)('the error %s reaches clients of OpenAI as %d %s', async (error, status, code) => {
+  const { connect } = await serve([{ error }])
+  const messages: [{ role: 'user'; content: string }] = [{ role: 'user', content: 'hi' }]
+  const asked = connect('k').chat.completions.create({ model: 'writer', messages })
+  await expect(asked).rejects.toMatchObject({ status, code })
 })

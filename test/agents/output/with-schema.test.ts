@@ -177,6 +177,7 @@ describe('an answer that does not fit', () => {
       price: (usage: Usage) => usage,
       spend: (usage: Usage) => void counted.push(usage),
       resume: (usage: Usage) => void counted.push(usage),
+      unreported: () => undefined,
     }
     const used = { inputTokens: 10, outputTokens: 1 }
     const agent = checked(async function* (_, turn) {

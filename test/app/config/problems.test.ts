@@ -33,7 +33,9 @@ describe('what is wrong is refused with line, column and a hint', () => {
     expect(problemsOf(agents.replace('name = "Agent A"', ''))).toEqual([
       expect.stringContaining('agents.name is missing'),
     ])
-    const model = agents.replace('protocol = "a2a"', 'protocol = "openai"')
+    const model = agents
+      .replace('protocol = "a2a"', 'protocol = "openai"')
+      .replace(/endpoint = "http[^"]*"/, 'endpoint = "https://api.openai.com/v1"')
     expect(problemsOf(model)).toEqual([
       expect.stringContaining(
         'Missing required field: metadata.api_key (or set the variable OPENAI_API_KEY)',
