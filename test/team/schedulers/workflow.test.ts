@@ -309,7 +309,7 @@ describe('map', () => {
 
   test('refuses a list that is too long for a run', async () => {
     const team = workflow([member('worker')], [{ map: { agentId: 'worker' } }])
-    await expect(answer(team, 'x\n'.repeat(101))).rejects.toThrow('101 items')
+    await expect(answer(team, 'x\n'.repeat(1_001))).rejects.toThrow('1001 items')
   })
 })
 
