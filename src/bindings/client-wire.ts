@@ -17,6 +17,7 @@ import {
   readResult,
   readStreamResponse,
 } from '../protocol/schema.ts'
+import { isTerminal } from '../protocol/task.ts'
 import type { AgentCard, StreamResponse } from '../protocol/types.ts'
 import { retryAfterMs } from '../shared/async.ts'
 import { systemClock } from '../shared/clock.ts'
@@ -99,10 +100,17 @@ export async function* readEvents(
         break
       }
     }
+    if (!failure && endsTask(batch.at(-1))) reply.endsSoon?.()
     // What came before the failure is still told.
     if (batch.length > 0) yield batch
     if (failure) throw readable(failure.error)
   }
+}
+
+/** Whether an event is the last one of its task, after which a server ends the stream. */
+function endsTask(last: Sequenced | undefined): boolean {
+  if (!last || !('statusUpdate' in last.event)) return false
+  return isTerminal(last.event.statusUpdate.status.state)
 }
 
 function tooManyEvents(max: number): A2AError {

@@ -70,4 +70,6 @@ export interface ClientReply {
   text(maxBytes?: number): Promise<string>
   /** The body in pieces as they arrive; leaving the loop closes the connection. */
   chunks(): AsyncIterable<Uint8Array>
+  /** Says that the body is about to end: leaving the loop then waits for the end, so that the connection can be used again. */
+  endsSoon?(): void
 }

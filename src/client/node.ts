@@ -78,6 +78,10 @@ interface End {
 /** What is taken of a body that is not read; beyond it the peer has to wait. */
 const unreadBytes = 64 * 1024
 
+/** How much may follow the last event of a stream, and for how long its end is waited for. */
+const lastBytes = 16 * 1024
+const lastMs = 100
+
 /** What undici gets as the reason of a request that is given up; its caller knows the true reason. */
 const givenUp = new Error('The request is given up')
 
@@ -105,6 +109,8 @@ class HttpExchange implements Dispatcher.DispatchHandler {
   /** Set once nothing more will come. */
   #end: End | undefined
   #wakeReader: (() => void) | undefined
+  /** Whether the peer is about to end the body. */
+  #endsSoon = false
 
   constructor(request: ClientRequest, listener: ReplyListener, limits: ExchangeLimits) {
     this.#request = request
@@ -141,6 +147,9 @@ class HttpExchange implements Dispatcher.DispatchHandler {
       maxEvents: this.#limits.maxStreamEvents,
       text: (maxBytes) => this.#text(maxBytes),
       chunks: () => this.#chunks(),
+      endsSoon: () => {
+        this.#endsSoon = true
+      },
     })
   }
 
@@ -184,8 +193,19 @@ class HttpExchange implements Dispatcher.DispatchHandler {
         else return
       }
     } finally {
-      this.#giveUp(givenUp)
+      if (this.#endsSoon) this.#awaitEnd()
+      else this.#giveUp(givenUp)
     }
+  }
+
+  /** Takes what is left of a body that is not read any more, a little of it and for a moment: its end frees the connection. */
+  #awaitEnd(): void {
+    if (this.#end) return
+    this.#pieces = []
+    this.#bytes = 0
+    this.#wantedBytes = lastBytes
+    this.#startTimer(lastMs)
+    this.#controller?.resume()
   }
 
   /** All that has come, as one piece: a burst of events costs its reader one turn. */
