@@ -13,7 +13,7 @@ import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { CallOptions } from './config.ts'
 import { isPassing, pauseMs } from './retry.ts'
-import { showsLife, TaskView } from './view.ts'
+import { SeenTask, showsLife } from './view.ts'
 
 /** How a task is followed. */
 export interface FollowOptions extends CallOptions, BreakOptions {
@@ -86,7 +86,7 @@ export async function* follow(
   context: Following,
   start: FollowStart,
 ): AsyncGenerator<StreamResponse> {
-  const view = new TaskView()
+  const view = new SeenTask()
   const progress = { view, breaks: new Breaks(context) }
   if ('task' in start) yield* view.catchUp(start.task)
   if ('send' in start) yield* open(context, progress, start.send)
@@ -99,7 +99,7 @@ export async function* follow(
 
 /** How far following has come. */
 interface FollowProgress {
-  readonly view: TaskView
+  readonly view: SeenTask
   readonly breaks: Breaks
 }
 
@@ -263,13 +263,13 @@ class MissedEnd extends Error {
  */
 class QuietCheck {
   readonly #context: Following
-  readonly #view: TaskView
+  readonly #view: SeenTask
   readonly #leave = new AbortController()
   #id: string | undefined
   #heardAt = 0
   #stopTimer: (() => void) | undefined
 
-  constructor(context: Following, view: TaskView) {
+  constructor(context: Following, view: SeenTask) {
     this.#context = context
     this.#view = view
   }

@@ -13,7 +13,7 @@ const maxSince = 1_024
  * only where a later snapshot has to be compared with them, or where there are many: the reader of a task folds them
  * anyway, and most streams never break.
  */
-export class TaskView {
+export class SeenTask {
   /** The task's id, once it is known. */
   id: string | undefined
   /** The sequence number of the last event, where the server counts them. */

@@ -3,7 +3,7 @@ import { type AgentDescription, defineAgent } from '../agents/function.ts'
 import { createRelay } from '../agents/remote/agent.ts'
 import { followedAgent } from '../client/client.ts'
 import { follow, pollIntervalMs } from '../client/follow.ts'
-import { TaskView } from '../client/view.ts'
+import { SeenTask } from '../client/view.ts'
 import { A2AError } from '../protocol/errors.ts'
 import {
   type AuthContext,
@@ -287,7 +287,7 @@ async function* watch(
   read: () => Promise<Task>,
   { context, clock }: Omit<Following, 'request'>,
 ): AsyncGenerator<Batch> {
-  const view = new TaskView()
+  const view = new SeenTask()
   let task = await read()
   if (isTerminal(task.status.state)) throw ended(task)
   for (;;) {

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { TaskView } from '../../src/client/view.ts'
+import { SeenTask } from '../../src/client/view.ts'
 import { createFold } from '../../src/protocol/fold.ts'
 import type { Artifact, Part, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
 
@@ -17,7 +17,7 @@ const words = (...texts: readonly string[]): Artifact => ({
 
 /** What a client that has seen the first snapshot is told of the second. */
 function difference(seen: Task, now: Task): readonly StreamResponse[] {
-  const view = new TaskView()
+  const view = new SeenTask()
   view.catchUp(seen)
   return view.catchUp(now)
 }
@@ -86,7 +86,7 @@ describe('a view', () => {
   })
 
   test('counts what came before the first snapshot once', () => {
-    const view = new TaskView()
+    const view = new SeenTask()
     view.take({ event: chunk('one ', true) })
     view.catchUp(taskWith([words('one ')]))
     view.take({ event: chunk('two', true) })
@@ -94,7 +94,7 @@ describe('a view', () => {
   })
 
   test('keeps no event that a later one has replaced', async () => {
-    const view = new TaskView()
+    const view = new SeenTask()
     view.catchUp(taskWith([]))
     const first = new WeakRef(chunk('a draft', false))
     const takeFirst = (): void => {
