@@ -1,5 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { Json, JsonObject } from '../protocol/types.ts'
+import { isPromiseLike } from '../shared/async.ts'
 import { isFields } from '../shared/json.ts'
 import { parseJsonSchema, type SchemaCheck } from '../shared/json-schema/parse.ts'
 import { SchemaFault } from '../shared/json-schema/schema.ts'
@@ -63,19 +64,25 @@ export function toDataSchema(schema: unknown, place: SchemaPlace): DataSchema {
   return {
     jsonSchema: schema as JsonObject, // a schema that could be parsed is made of JSON
     read(value) {
+      const toReading = (fault: string | undefined): DataReading =>
+        fault === undefined ? { data: value } : { fault }
       const fault = faultOf(check, value, name)
-      return fault === undefined ? { data: value } : { fault }
+      return isPromiseLike(fault) ? fault.then(toReading) : toReading(fault)
     },
   }
 }
 
 /** That a schema cannot be checked may show only with a value, which a stranger may have chosen. */
-function faultOf(check: SchemaCheck, value: unknown, name: string): string | undefined {
-  try {
-    return check(value)
-  } catch (thrown) {
+function faultOf(check: SchemaCheck, value: unknown, name: string): ReturnType<SchemaCheck> {
+  const toFault = (thrown: unknown): string => {
     if (!(thrown instanceof SchemaFault)) throw thrown
     return `${name} cannot be checked: the schema ${thrown.message}`
+  }
+  try {
+    const fault = check(value)
+    return isPromiseLike(fault) ? fault.catch(toFault) : fault
+  } catch (thrown) {
+    return toFault(thrown)
   }
 }
 

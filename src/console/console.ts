@@ -405,7 +405,9 @@ function createShares(): DoFor {
 function createQueues(): DoFor {
   const lines = new Map<string, Promise<void>>()
   return (principal, work) => {
-    const mine = (lines.get(principal) ?? Promise.resolve()).then(myTurn).then(work)
+    const mine = (lines.get(principal) ?? Promise.resolve())
+      .then(() => myTurn(principal))
+      .then(work)
     const end = (): void => {
       if (lines.get(principal) === last) lines.delete(principal)
     }

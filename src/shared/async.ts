@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import { type Clock, systemClock } from './clock.ts'
 
 /** A promise and the functions that settle it. */
 export interface Deferred<T> {
@@ -54,20 +54,74 @@ function callAll(): void {
 }
 
 /**
- * Resolves when it is the caller's turn to go on with work that is long: one has it in each tick, in the order in which
- * they came, so that a tick stays short however many there are and whoever else waits for it is served.
+ * Resolves when it is the caller's turn to continue work that is long. One caller has its turn in each tick, so that a
+ * tick stays short however many wait. The principals take turns, however much work each of them has; the work of one
+ * principal is served in the order in which it came.
+ * @param principal The caller that the work is for; work of the server itself shares one line.
  */
-export function myTurn(): Promise<void> {
+export function myTurn(principal = ''): Promise<void> {
   return new Promise((resolve) => {
-    if (inLine.push(resolve) === 1) afterTick(letNext)
+    const line = lines.get(principal)
+    if (line) line.push(resolve)
+    else if (lines.set(principal, [resolve]).size === 1) afterTick(letNext)
   })
 }
 
-const inLine: (() => void)[] = []
+/** The work that waits, by principal; the one that is first in the map is next. */
+const lines = new Map<string, (() => void)[]>()
 
 function letNext(): void {
-  inLine.shift()?.()
-  if (inLine.length > 0) afterTick(letNext)
+  for (const [principal, line] of lines) {
+    lines.delete(principal)
+    line.shift()?.()
+    if (line.length > 0) lines.set(principal, line) // behind the others
+    break
+  }
+  if (lines.size > 0) afterTick(letNext)
+}
+
+/** Long work that can pause: it yields wherever it may, several times in a millisecond. */
+export type PausableWork<T> = Generator<undefined, T, undefined>
+
+/** The caller that work in slices is for, and the clock. */
+interface SliceOptions {
+  /** The caller that the work is for: callers take turns. */
+  readonly principal?: string | undefined
+  /** The machine's own if absent. */
+  readonly clock?: Clock | undefined
+}
+
+/** How long one tick is held by long work. */
+const sliceMs = 5
+
+/**
+ * Does long work in slices of 5 ms, one in a tick, so that other requests are served in between. Work that ends before
+ * its first pause is done at once, and its result is returned without a promise.
+ */
+export function runInSlices<T>(work: PausableWork<T>, options: SliceOptions = {}): T | Promise<T> {
+  const first = work.next()
+  return first.done ? first.value : continueInSlices(work, options)
+}
+
+async function continueInSlices<T>(
+  work: PausableWork<T>,
+  { principal, clock = systemClock }: SliceOptions,
+): Promise<T> {
+  while (true) {
+    await myTurn(principal)
+    const end = clock.elapsed() + sliceMs
+    do {
+      const next = work.next()
+      if (next.done) return next.value
+    } while (clock.elapsed() < end)
+  }
+}
+
+/** Does work that could pause in one piece. */
+export function inOnePiece<T>(work: PausableWork<T>): T {
+  let next = work.next()
+  while (!next.done) next = work.next()
+  return next.value
 }
 
 /** Resolves when all of the work is done, however it ends, or after so long. */

@@ -72,6 +72,28 @@ export function isShallow(value: unknown, levels: number = maxDepth): boolean {
   return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
 }
 
+/**
+ * Whether a value is longer as JSON than so many characters, escapes not counted. It is looked at no further than that,
+ * and no deeper than data may nest.
+ */
+export function isLongerThan(value: unknown, most: number): boolean {
+  return lengthLeft(value, most, maxDepth) < 0
+}
+
+/** What is left of a length behind a value; below 0 where the value is too long. */
+function lengthLeft(value: unknown, most: number, levels: number): number {
+  if (typeof value === 'string') return most - value.length - 2
+  if (typeof value !== 'object' || value === null) return most - String(value).length
+  const isList = Array.isArray(value)
+  let left = most - 1
+  for (const name in value) {
+    if (left < 0 || levels === 0) return left
+    const before = 1 + (isList ? 0 : name.length + 3)
+    left = lengthLeft(Reflect.get(value, name), left - before, levels - 1)
+  }
+  return left
+}
+
 /** A JSON object or list found in text, and where it stands (`end` is exclusive). */
 export interface EmbeddedJson {
   readonly value: object

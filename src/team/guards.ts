@@ -12,7 +12,7 @@ import type { ReadyGuards } from '../agents/guards/ready.ts'
 import { checkArtifact, checkPieces, guardInput } from '../agents/guards/with-guards.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
-import type { Message } from '../protocol/types.ts'
+import type { Artifact, Message } from '../protocol/types.ts'
 import type { TeamConfig } from './config.ts'
 import { delegate } from './delegate.ts'
 import { Suspension } from './errors.ts'
@@ -118,7 +118,7 @@ function guardOutput(output: TeamOutput, check: GuardCheck): TeamOutput {
       return {
         ...asked,
         ...(message ? { message } : { artifacts: [{ artifactId: 'question', parts }] }),
-        ...(metadata && { metadata: check.notes(metadata) }),
+        ...(metadata && { metadata: await check.notes(metadata) }),
       }
     },
   }
@@ -146,9 +146,10 @@ async function checkReply(check: GuardCheck, reply: MemberReply): Promise<Member
     check,
     artifacts.map(({ parts }) => parts),
   )
-  const checked = artifacts.flatMap((artifact, index) => {
+  const checked: Artifact[] = []
+  for (const [index, artifact] of artifacts.entries()) {
     const parts = left[index]
-    return parts ? [checkArtifact(check, artifact, parts)] : []
-  })
+    if (parts) checked.push(await checkArtifact(check, artifact, parts))
+  }
   return { ...reply, artifacts: checked }
 }

@@ -260,8 +260,12 @@ function cut(parts: readonly Part[], most: number): readonly Part[] {
 }
 
 function finder(find: Find, by: string): Cleaner {
-  const clean = (text: string): string => replaceSpans(text, find(text, new ScanSteps(text)), by)
-  return { clean, readsNotes: true }
+  return {
+    *cleaning(text) {
+      return replaceSpans(text, yield* find(text, new ScanSteps(text)), by)
+    },
+    readsNotes: true,
+  }
 }
 
 function schemaGuard({ schema }: Fields, refuse: RefuseSetting): ReadyGuard {
@@ -309,7 +313,7 @@ function patternGuard(settings: Fields, refuse: RefuseSetting): ReadyGuard {
     return refuse(undefined, 'needs deny or require, and not both')
   if (deny !== undefined) {
     const pattern = compile(deny, 'deny', refuse)
-    const cleaner = { clean: (text: string) => pattern.replace(text, '[removed]') }
+    const cleaner: Cleaner = { cleaning: (text) => pattern.replacing(text, '[removed]') }
     const reason = 'there is something in it that is not allowed'
     return { kind: 'cleaner', name: 'pattern', cleaner, action, reason }
   }

@@ -3,13 +3,14 @@ import { addUsage, type Usage } from '../../protocol/extensions.ts'
 import { parseMessage } from '../../protocol/schema.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, JsonObject, Message, Part, Task } from '../../protocol/types.ts'
+import { inOnePiece, type PausableWork, runInSlices } from '../../shared/async.ts'
 import { digestOf } from '../../shared/ids.ts'
 import { isFields } from '../../shared/json.ts'
 import { trimEnd } from '../../shared/text.ts'
 import type { Turn } from '../agent.ts'
 import { WrappedTurn } from '../wrap.ts'
 import type { ContentKind, GuardSide, GuardVerdict } from './guard.ts'
-import { type Cleaner, cleanJson, cleanParts, type ReadyGuard, toContent } from './ready.ts'
+import { type Cleaner, Cleaning, type ReadyGuard, toContent } from './ready.ts'
 
 /** What an agent is asked for a verdict with. */
 export interface VerdictQuestion {
@@ -62,8 +63,14 @@ export class GuardCheck {
   /** What agents that were asked for verdicts have used. */
   usage: Usage | undefined
 
+  /** What `again` gives of content that was prepared. */
+  readonly #seen = new Map<readonly Part[], readonly Part[] | undefined>()
+  /** Long texts are looked at in slices, and callers take turns. */
+  readonly #slices: { readonly principal: string | undefined }
+
   constructor(options: CheckOptions) {
     this.#options = options
+    this.#slices = { principal: options.turn.caller.userId }
   }
 
   /** Whether there are any. */
@@ -105,12 +112,25 @@ export class GuardCheck {
     return parts
   }
 
-  /** What is left of content that has passed before, by those guards that find the same again; undefined where one blocks. */
+  /**
+   * What is left of content that has passed before, by those guards that find the same again; undefined where one blocks.
+   * Content that was prepared is not looked at another time.
+   */
   again(given: readonly Part[]): readonly Part[] | undefined {
+    return this.#seen.has(given) ? this.#seen.get(given) : inOnePiece(this.#lookAgain(given))
+  }
+
+  /** Looks at content that has passed before, in slices, for `again`. */
+  async prepare(given: readonly Part[]): Promise<void> {
+    if (!this.#seen.has(given))
+      this.#seen.set(given, await runInSlices(this.#lookAgain(given), this.#slices))
+  }
+
+  *#lookAgain(given: readonly Part[]): PausableWork<readonly Part[] | undefined> {
     let parts = given
     for (const guard of this.#options.guards) {
       if (guard.kind !== 'cleaner') continue
-      const verdict = this.#clean(guard, parts)
+      const verdict = yield* this.#clean(guard, parts)
       if (verdict.verdict === 'block') return undefined
       if ('parts' in verdict) parts = verdict.parts
     }
@@ -118,23 +138,31 @@ export class GuardCheck {
   }
 
   /** What is left of words beside the content, such as a name or the reason of a failure. @throws ContentBlocked */
-  words<T extends Json>(given: T): T {
-    return this.#beside(given, () => true)
+  words<T extends Json>(given: T): T | Promise<T> {
+    return runInSlices(
+      this.#beside(given, () => true),
+      this.#slices,
+    )
   }
 
   /** What is left of notes of programs for programs, such as metadata. @throws ContentBlocked */
-  notes<T extends Json>(given: T): T {
-    return this.#beside(given, ({ readsNotes }) => readsNotes === true)
+  notes<T extends Json>(given: T): T | Promise<T> {
+    return runInSlices(
+      this.#beside(given, ({ readsNotes }) => readsNotes === true),
+      this.#slices,
+    )
   }
 
-  #beside<T extends Json>(given: T, looks: (cleaner: Cleaner) => boolean): T {
+  *#beside<T extends Json>(given: T, looks: (cleaner: Cleaner) => boolean): PausableWork<T> {
     let value = given
     for (const guard of this.#options.guards) {
       if (guard.kind !== 'cleaner' || !looks(guard.cleaner)) continue
-      const verdict = this.#found(guard, (cleaner) => {
-        const before = value
-        value = cleanJson(value, cleaner)
-        return value !== before
+      const before = value
+      const left = yield* this.#orUnchecked(guard, new Cleaning(guard.cleaner).json(before))
+      if (left !== undefined) value = left
+      const verdict = this.#verdictOf(guard, {
+        failed: left === undefined,
+        found: value !== before,
       })
       if (verdict.verdict === 'allow') continue
       this.#trace(guard.name, verdict)
@@ -148,14 +176,15 @@ export class GuardCheck {
     const { guards } = this.#options
     const cleans = guards.every((guard) => guard.kind === 'cleaner' && guard.action === 'replace')
     let left = cleans ? entry : withoutWords(entry)
-    for (const guard of guards)
-      if (guard.kind === 'cleaner')
-        this.#found(guard, (cleaner) => {
-          const { text } = left
-          if (cleaner.readsNotes) left = cleanJson(left, cleaner)
-          else if (typeof text === 'string') left = { ...left, text: cleaner.clean(text) }
-          return true
-        })
+    for (const guard of guards) {
+      if (guard.kind !== 'cleaner') continue
+      const cleaning = new Cleaning(guard.cleaner)
+      const { text } = left
+      if (guard.cleaner.readsNotes)
+        left = inOnePiece(this.#orUnchecked(guard, cleaning.json(left))) ?? left
+      else if (typeof text === 'string')
+        left = { ...left, text: inOnePiece(this.#orUnchecked(guard, cleaning.text(text))) ?? text }
+    }
     return left
   }
 
@@ -173,7 +202,7 @@ export class GuardCheck {
     { parts, kind, index }: JudgedContent,
   ): GuardVerdict | Promise<GuardVerdict> {
     const isWhole = kind === 'message' || kind === 'answer'
-    if (guard.kind === 'cleaner') return this.#clean(guard, parts)
+    if (guard.kind === 'cleaner') return runInSlices(this.#clean(guard, parts), this.#slices)
     if (guard.kind === 'form')
       return isWhole ? this.#orBlock(guard.name, () => guard.judge(toContent(parts))) : allowed
     if (guard.kind === 'member')
@@ -200,25 +229,29 @@ export class GuardCheck {
     }
   }
 
-  #clean(guard: CleanerGuard, parts: readonly Part[]): GuardVerdict {
-    let cleaned = parts
-    const verdict = this.#found(guard, (cleaner) => {
-      cleaned = cleanParts(parts, cleaner)
-      return cleaned !== parts
-    })
+  *#clean(guard: CleanerGuard, parts: readonly Part[]): PausableWork<GuardVerdict> {
+    const left = yield* this.#orUnchecked(guard, new Cleaning(guard.cleaner).parts(parts))
+    const cleaned = left ?? parts
+    const verdict = this.#verdictOf(guard, { failed: !left, found: cleaned !== parts })
     return verdict.verdict === 'replace' ? { ...verdict, parts: cleaned } : verdict
   }
 
-  #found(
-    { name, cleaner, action, reason }: CleanerGuard,
-    finds: (by: Cleaner) => boolean,
-  ): CleanerVerdict {
+  /** What a cleaner leaves; undefined where it has failed. */
+  *#orUnchecked<T>({ name }: CleanerGuard, work: PausableWork<T>): PausableWork<T | undefined> {
     try {
-      return finds(cleaner) ? { verdict: action, reason } : allowed
+      return yield* work
     } catch (error) {
       this.#options.turn.log.warn({ guard: name, error }, 'A guard has failed, and so blocks')
-      return unchecked
+      return undefined
     }
+  }
+
+  #verdictOf(
+    { action, reason }: CleanerGuard,
+    { failed, found }: { readonly failed: boolean; readonly found: boolean },
+  ): CleanerVerdict {
+    if (failed) return unchecked
+    return found ? { verdict: action, reason } : allowed
   }
 
   /** Once per content, even across a crash. */

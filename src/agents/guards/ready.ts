@@ -1,5 +1,6 @@
 import { dataOf, readableText, textOf } from '../../protocol/task.ts'
 import type { Json, JsonObject, Part } from '../../protocol/types.ts'
+import type { PausableWork } from '../../shared/async.ts'
 import type { Fields } from '../../shared/json.ts'
 import type { GuardAction, GuardContent, GuardFunction, GuardSide, GuardVerdict } from './guard.ts'
 
@@ -92,105 +93,144 @@ export function toContent(parts: readonly Part[]): GuardContent {
   return { text: readableText(parts), data: dataOf(parts), parts }
 }
 
-/** What takes something out of a text; the same text where there is nothing to take out. */
+/** What takes something out of a text; gives the same text where there is nothing to take out. */
 export interface Cleaner {
-  clean(text: string): string
+  cleaning(text: string): PausableWork<string>
   /** Whether it looks at notes of programs for programs too, such as metadata, where words mean something else. */
   readonly readsNotes?: boolean
   /** Whether the name of a member of data says what its value is. */
   readonly readsNames?: boolean
 }
 
-/**
- * The parts without what a cleaner takes out of them: of texts, data and their names, file names, addresses, metadata and
- * files of text. There are as many as before; the same list where nothing was found.
- */
-export function cleanParts(parts: readonly Part[], cleaner: Cleaner): readonly Part[] {
-  const cleaned = parts.map((part) => cleanPart(part, cleaner))
-  const isSame = cleaned.every((part, index) => part === parts[index])
-  return acrossParts(isSame ? parts : cleaned, cleaner)
-}
-
-function cleanPart(part: Part, cleaner: Cleaner): Part {
-  const content = cleanContent(part, cleaner)
-  const { filename, metadata } = part
-  const named = filename === undefined ? filename : cleaner.clean(filename)
-  const noted = metadata && cleaner.readsNotes ? cleanJson(metadata, cleaner) : metadata
-  if (content === part && named === filename && noted === metadata) return part
-  return {
-    ...content,
-    ...(named !== undefined && { filename: named }),
-    ...(noted && { metadata: noted }),
-  }
-}
-
 /** Media types of files that hold text. */
 const textType =
   /^text\/|^application\/(?:json|xml|yaml|toml|x-ndjson|javascript)\b|\+(?:json|xml)$/i
 
-function cleanContent(part: Part, cleaner: Cleaner): Part {
-  if ('text' in part) {
-    const text = cleaner.clean(part.text)
-    return text === part.text ? part : { ...part, text }
+/** A pause after so many characters in short texts; each text counts as some more. */
+const pauseEvery = 16_384
+
+const perText = 64
+
+/** One cleaner on one message or value. A cleaner pauses within a long text, and this between many short ones. */
+export class Cleaning {
+  readonly #cleaner: Cleaner
+  #left = pauseEvery
+
+  constructor(cleaner: Cleaner) {
+    this.#cleaner = cleaner
   }
-  if ('data' in part) {
-    const data = cleanJson(part.data, cleaner)
-    return data === part.data ? part : { ...part, data }
+
+  /**
+   * The parts without what the cleaner takes out of them: of texts, data and their names, file names, addresses, metadata
+   * and files of text. There are as many as before; the same list where nothing was found.
+   */
+  *parts(parts: readonly Part[]): PausableWork<readonly Part[]> {
+    const cleaned: Part[] = []
+    for (const part of parts) cleaned.push(yield* this.#part(part))
+    const isSame = cleaned.every((part, index) => part === parts[index])
+    return yield* this.#acrossParts(isSame ? parts : cleaned)
   }
-  if ('raw' in part) {
-    if (!textType.test((part.mediaType ?? '').slice(0, 200))) return part
-    const text = Buffer.from(part.raw, 'base64').toString('utf8')
-    const cleaned = cleaner.clean(text)
-    return cleaned === text ? part : { ...part, raw: Buffer.from(cleaned).toString('base64') }
+
+  /** JSON without what the cleaner takes out of its texts and names; the same value where nothing was found. */
+  *json<T extends Json>(value: T): PausableWork<T> {
+    return (yield* this.#value(value)) as T // texts stay texts, lists lists and objects objects
   }
-  const url = cleaner.clean(part.url)
-  // What is left of it leads nowhere.
-  return url === part.url ? part : { text: url }
+
+  /** A text without what the cleaner takes out of it. */
+  *text(text: string): PausableWork<string> {
+    if (this.#isDue(text.length + perText)) yield
+    return yield* this.#cleaner.cleaning(text)
+  }
+
+  *#part(part: Part): PausableWork<Part> {
+    const content = yield* this.#content(part)
+    const { filename, metadata } = part
+    const named = filename === undefined ? filename : yield* this.text(filename)
+    const noted = metadata && this.#cleaner.readsNotes ? yield* this.json(metadata) : metadata
+    if (content === part && named === filename && noted === metadata) return part
+    return {
+      ...content,
+      ...(named !== undefined && { filename: named }),
+      ...(noted && { metadata: noted }),
+    }
+  }
+
+  *#content(part: Part): PausableWork<Part> {
+    if ('text' in part) {
+      const text = yield* this.text(part.text)
+      return text === part.text ? part : { ...part, text }
+    }
+    if ('data' in part) {
+      const data = yield* this.json(part.data)
+      return data === part.data ? part : { ...part, data }
+    }
+    if ('raw' in part) {
+      if (!textType.test((part.mediaType ?? '').slice(0, 200))) return part
+      const text = Buffer.from(part.raw, 'base64').toString('utf8')
+      const cleaned = yield* this.text(text)
+      return cleaned === text ? part : { ...part, raw: Buffer.from(cleaned).toString('base64') }
+    }
+    const url = yield* this.text(part.url)
+    // What is left of it leads nowhere.
+    return url === part.url ? part : { text: url }
+  }
+
+  /** What is cut in two by the border of parts is whole in their joined text, which then stands in the first of them. */
+  *#acrossParts(parts: readonly Part[]): PausableWork<readonly Part[]> {
+    const texts = parts.filter((part) => 'text' in part)
+    if (texts.length < 2) return parts
+    const joined = textOf(texts)
+    const text = yield* this.text(joined)
+    if (text === joined) return parts
+    return parts.map((part) =>
+      'text' in part ? { ...part, text: part === texts[0] ? text : '' } : part,
+    )
+  }
+
+  *#value(value: Json): PausableWork<Json> {
+    if (typeof value === 'string') return yield* this.text(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (isList(value)) {
+      const items: Json[] = []
+      for (const item of value) {
+        // Numbers have nothing to take out, but a million of them take their time.
+        if (this.#isDue(1)) yield
+        items.push(isPlain(item) ? item : yield* this.#value(item))
+      }
+      return items.every((item, index) => item === value[index]) ? value : items
+    }
+    let isSame = true
+    const members: (readonly [string, Json])[] = []
+    for (const [name, inner] of Object.entries(value)) {
+      if (inner === undefined) continue
+      const member = yield* this.#member(name, inner)
+      if (member[0] !== name || member[1] !== inner) isSame = false
+      members.push(member)
+    }
+    // Members of its own, whatever they are called.
+    return isSame ? value : (Object.fromEntries(members) as JsonObject) // made of JSON
+  }
+
+  /** Counts work; whether it is time to pause. */
+  #isDue(work: number): boolean {
+    this.#left -= work
+    if (this.#left > 0) return false
+    this.#left = pauseEvery
+    return true
+  }
+
+  *#member(name: string, value: Json): PausableWork<readonly [string, Json]> {
+    const named = yield* this.text(name)
+    const cleaned = isPlain(value) ? value : yield* this.#value(value)
+    if (!this.#cleaner.readsNames || typeof cleaned !== 'string' || cleaned !== value)
+      return [named, cleaned]
+    const pair = yield* this.text(`${named}=${cleaned}`)
+    return [named, pair.startsWith(`${named}=`) ? pair.slice(named.length + 1) : cleaned]
+  }
 }
 
-/** What is cut in two by the border of parts is whole in their joined text, which then stands in the first of them. */
-function acrossParts(parts: readonly Part[], { clean }: Cleaner): readonly Part[] {
-  const texts = parts.filter((part) => 'text' in part)
-  if (texts.length < 2) return parts
-  const joined = textOf(texts)
-  const text = clean(joined)
-  if (text === joined) return parts
-  return parts.map((part) =>
-    'text' in part ? { ...part, text: part === texts[0] ? text : '' } : part,
-  )
-}
-
-/** JSON without what a cleaner takes out of its texts and names; the same value where nothing was found. */
-export function cleanJson<T extends Json>(value: T, cleaner: Cleaner): T {
-  return cleanValue(value, cleaner) as T // texts stay texts, lists lists and objects objects
-}
-
-function cleanValue(value: Json, cleaner: Cleaner): Json {
-  if (typeof value === 'string') return cleaner.clean(value)
-  if (typeof value !== 'object' || value === null) return value
-  if (isList(value)) {
-    const items = value.map((item) => cleanValue(item, cleaner))
-    return items.every((item, index) => item === value[index]) ? value : items
-  }
-  const given = Object.entries(value).flatMap(([name, inner]) =>
-    inner === undefined ? [] : [[name, inner] as const],
-  )
-  const members = given.map(([name, inner]) => cleanMember(name, inner, cleaner))
-  const isSame = members.every(([name, inner], index) => {
-    const [before, was] = given[index] ?? []
-    return name === before && inner === was
-  })
-  // Members of its own, whatever they are called.
-  return isSame ? value : (Object.fromEntries(members) as JsonObject) // made of JSON
-}
-
-function cleanMember(name: string, value: Json, cleaner: Cleaner): readonly [string, Json] {
-  const named = cleaner.clean(name)
-  const cleaned = cleanValue(value, cleaner)
-  if (!cleaner.readsNames || typeof cleaned !== 'string' || cleaned !== value)
-    return [named, cleaned]
-  const pair = cleaner.clean(`${named}=${cleaned}`)
-  return [named, pair.startsWith(`${named}=`) ? pair.slice(named.length + 1) : cleaned]
+function isPlain(value: Json): boolean {
+  return typeof value === 'number' || typeof value === 'boolean' || value === null
 }
 
 function isList(value: Json): value is readonly Json[] {

@@ -1,140 +1,55 @@
+import type { PausableWork } from '../../shared/async.ts'
+
 /**
  * Finds what opens doors: API keys, tokens, private keys, JSON Web Tokens, passwords in URLs and connection strings, and
  * what stands behind a name such as `api_key=`. It goes by form, not by chance: a hash, a UUID or a picture is none.
+ *
+ * The text is read once, whatever there is to look for: two characters say which searches can begin at a place.
  */
-export function findSecrets(text: string, steps: ScanSteps): readonly TextSpan[] {
-  return [
-    ...rules.flatMap((rule) => [...matchesOf(rule, text, steps)]),
-    ...findWebTokens(text, steps),
-    ...findPrivateKeys(text, steps),
-    ...findPasswordsOfUrls(text, steps),
-    ...findAssigned(text, steps),
-    ...findBotTokens(text, steps),
-  ]
+export function* findSecrets(text: string, steps: ScanSteps): PausableWork<readonly TextSpan[]> {
+  const state: SearchState = { steps, found: [], next: undefined }
+  for (let from = 0; from < text.length; from += pauseEvery) {
+    if (from > 0) yield
+    lookWithin(text, { from, to: Math.min(from + pauseEvery, text.length) }, state)
+  }
+  return state.found
 }
 
-/** `eyJ….eyJ….…`: header and payload are JSON objects in base64. */
-function* findWebTokens(text: string, steps: ScanSteps): Iterable<TextSpan> {
-  let start = text.indexOf('eyJ')
-  while (start >= 0) {
-    const header = isOneOf(url64, text, start - 1)
-      ? start
-      : runEnd(url64, text, { at: start, steps })
-    let end = header
-    if (text.startsWith('.eyJ', header)) {
-      const payload = runEnd(url64, text, { at: header + 1, steps })
-      const signature = text[payload] === '.' ? payload + 1 : payload
-      end = runEnd(url64, text, { at: signature, steps })
-      if (signature > payload && header - start >= 10 && end - signature >= 10) yield { start, end }
+/** A pause after so many characters: a fraction of a millisecond. */
+const pauseEvery = 16_384
+
+function lookWithin(
+  text: string,
+  { from, to }: { readonly from: number; readonly to: number },
+  state: SearchState,
+): void {
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at)
+    if (code > 127 || heads[code] === 0) continue
+    const second = text.charCodeAt(at + 1)
+    const searches = searchesAt[code * 128 + (second < 128 ? second : 0)]
+    if (searches === undefined) continue
+    const third = text.charCodeAt(at + 2)
+    for (const search of searches) {
+      if (search.third !== undefined && search.third !== third) continue
+      state.next ??= new Int32Array(searchCount)
+      const { next } = state
+      if (at < (next[search.number] ?? 0) || !text.startsWith(search.prefix, at)) continue
+      next[search.number] = search.look(text, at, state)
     }
-    start = text.indexOf('eyJ', Math.max(end, start + 3))
   }
 }
 
-/** A block of PEM, or what there is of one that has no end. */
-function* findPrivateKeys(text: string, steps: ScanSteps): Iterable<TextSpan> {
-  const named = characters(['AZ', '09'], ' ')
-  let start = text.indexOf('-----BEGIN ')
-  while (start >= 0) {
-    const name = start + '-----BEGIN '.length
-    const begin = runEnd(named, text, { at: name, steps, most: 60 })
-    let end = begin
-    if (text.slice(name, begin).includes('PRIVATE KEY')) {
-      const close = text.indexOf('-----END ', begin)
-      const closed = close < 0 ? close : text.indexOf('-----', close + '-----END '.length)
-      end = closed < 0 ? text.length : closed + '-----'.length
-      yield { start, end }
-    }
-    start = text.indexOf('-----BEGIN ', end)
-  }
+/** What a search counts and finds. */
+interface SearchState {
+  readonly steps: ScanSteps
+  readonly found: TextSpan[]
+  /** Of each search the place from which it goes on; made for the first prefix that is found. */
+  next: Int32Array | undefined
 }
 
-const credential = characters(['az', 'AZ', '09'], "_-.~!*'();:&=+$,%^|")
-
-/** Longer ones are none. */
-const maxCredential = 512
-
-/** `scheme://user:password@host`: the password alone. One that a template fills in is none. */
-function* findPasswordsOfUrls(text: string, steps: ScanSteps): Iterable<TextSpan> {
-  let slashes = text.indexOf('://')
-  while (slashes >= 0) {
-    const at = slashes + 3
-    const end = runEnd(credential, text, { at, steps, most: maxCredential })
-    const colon = text.slice(at, end).indexOf(':')
-    const start = at + colon + 1
-    const isFilledIn = text[start] === '$'
-    if (text[end] === '@' && colon >= 0 && start < end && !isFilledIn) yield { start, end }
-    slashes = text.indexOf('://', at)
-  }
-}
-
-/** Names behind which a secret stands, in lower case and without what separates their words. */
-const keyNames: readonly string[] = [
-  ...['apikey', 'secretkey', 'secretaccesskey', 'accountkey', 'sharedaccesskey', 'privatekey'],
-  ...['clientsecret', 'accesstoken', 'refreshtoken', 'authtoken', 'bearertoken', 'sessiontoken'],
-  ...['authorization', 'encryptionkey', 'signingkey'],
-]
-
-const passwordNames: readonly string[] = ['password', 'passwd', 'pwd', 'passphrase']
-
-const nameSet = characters(['az', 'AZ', '09'], '_-')
-
-const passwordSet = characters(['az', 'AZ', '09'], '_-+/=.~!@#$%^&*?')
-
-/** `name=value`, `name: value`, `"name": "value"`, also `name: Bearer value`. */
-function* findAssigned(text: string, steps: ScanSteps): Iterable<TextSpan> {
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] !== '=' && text[at] !== ':') continue
-    const name = nameBefore(text, at, steps)
-    const isPassword = passwordNames.some((known) => name.endsWith(known))
-    if (!isPassword && !keyNames.some((known) => name.endsWith(known))) continue
-    const start = valueStart(text, at + 1)
-    const end = runEnd(isPassword ? passwordSet : token, text, { at: start, steps })
-    const isLong = end - start >= (isPassword ? 6 : 16)
-    if (isLong && text[start] !== '$' && isMixed(text, { start, end })) yield { start, end }
-    at = Math.max(at, end - 1)
-  }
-}
-
-/** Longer than any of the names. */
-const maxName = 40
-
-function nameBefore(text: string, sign: number, steps: ScanSteps): string {
-  let end = sign
-  while (
-    sign - end < 3 &&
-    (text[end - 1] === ' ' || text[end - 1] === '"' || text[end - 1] === "'")
-  )
-    end--
-  let start = end
-  while (end - start < maxName && isOneOf(nameSet, text, start - 1)) start--
-  steps.spend(sign - start + 1)
-  return text.slice(start, end).toLowerCase().replaceAll('_', '').replaceAll('-', '')
-}
-
-function valueStart(text: string, from: number): number {
-  let at = from
-  while (at - from < 3 && (text[at] === ' ' || text[at] === '"' || text[at] === "'")) at++
-  const scheme = text.slice(at, at + 7).toLowerCase()
-  if (scheme.startsWith('bearer ')) return at + 7
-  return scheme.startsWith('basic ') ? at + 6 : at
-}
-
-/** Telegram's `12345678:AA…`, and what follows `Bearer` without a name before it. */
-function* findBotTokens(text: string, steps: ScanSteps): Iterable<TextSpan> {
-  for (let at = text.indexOf(':AA'); at >= 0; at = text.indexOf(':AA', at + 3)) {
-    const end = runEnd(url64, text, { at: at + 1, steps })
-    let start = at
-    while (at - start < 12 && isOneOf(digit, text, start - 1)) start--
-    if (at - start >= 8 && end - at - 1 >= 33) yield { start, end }
-  }
-  for (const word of ['Bearer ', 'bearer '])
-    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
-      const start = at + word.length
-      const end = runEnd(token, text, { at: start, steps })
-      if (end - start >= 20 && isMixed(text, { start, end })) yield { start, end }
-    }
-}
+/** A search for one kind of secret, which begins where its prefix stands. Gives the place from which it goes on. */
+type SecretLook = (text: string, at: number, state: SearchState) => number
 
 /** A kind of key that is known by how it begins. */
 interface KeyRule {
@@ -199,18 +114,57 @@ function key(prefix: string, min: number): KeyRule {
   return { prefix, set: alphanumeric, min }
 }
 
-function* matchesOf(rule: KeyRule, text: string, steps: ScanSteps): Iterable<TextSpan> {
-  const { prefix, set, min, exact, row = 0 } = rule
-  let start = text.indexOf(prefix)
-  while (start >= 0) {
+/** All searches by the prefixes at which they begin; signs share one, since a value may hold further signs. */
+const looks: readonly (readonly [prefixes: readonly string[], look: SecretLook])[] = [
+  ...rules.map((rule) => [[rule.prefix], lookForKey(rule)] as const),
+  [['eyJ'], lookForWebToken],
+  [['-----BEGIN '], lookForPrivateKey],
+  [['://'], lookForPasswordOfUrl],
+  [['=', ':'], lookForAssigned],
+  [[':AA'], lookForBotToken],
+  [['Bearer '], lookForBearer],
+  [['bearer '], lookForBearer],
+]
+
+const searchCount = looks.length
+
+interface SecretSearch {
+  readonly number: number
+  readonly prefix: string
+  /** The third character of the prefix, where it is that long: it tells most words of prose from a prefix. */
+  readonly third: number | undefined
+  readonly look: SecretLook
+}
+
+/** The characters that a prefix begins with. */
+const heads = characters([], looks.flatMap(([prefixes]) => prefixes.map((one) => one[0])).join(''))
+
+/** The searches that may begin where two characters stand, by 128 × the first + the second. */
+const searchesAt: readonly (readonly SecretSearch[] | undefined)[] = toSearches()
+
+function toSearches(): readonly (readonly SecretSearch[] | undefined)[] {
+  const table = Array.from({ length: 128 * 128 }, (): SecretSearch[] | undefined => undefined)
+  for (const [number, [prefixes, look]] of looks.entries())
+    for (const prefix of prefixes) {
+      const row = prefix.charCodeAt(0) * 128
+      const third = prefix.length > 2 ? prefix.charCodeAt(2) : undefined
+      for (let second = 0; second < 128; second++)
+        if (prefix.length === 1 || prefix.charCodeAt(1) === second)
+          table[row + second] = [...(table[row + second] ?? []), { number, prefix, third, look }]
+    }
+  return table
+}
+
+function lookForKey({ prefix, set, min, exact, row = 0 }: KeyRule): SecretLook {
+  return (text, start, { steps, found }) => {
     const body = start + prefix.length
-    const isApart = !isOneOf(wordy, text, start - 1)
-    const end = isApart ? runEnd(set, text, { at: body, steps }) : body
+    if (isOneOf(wordy, text, start - 1)) return body
+    const end = runEnd(set, text, { at: body, steps })
     const count = end - body
     const fits = exact ? count === min : count >= min
     if (fits && isMixed(text, { start: body, end }) && longestRow(text, body, end) >= row)
-      yield { start, end }
-    start = text.indexOf(prefix, Math.max(end, body))
+      found.push({ start, end })
+    return end
   }
 }
 
@@ -223,6 +177,129 @@ function longestRow(text: string, start: number, end: number): number {
   return longest
 }
 
+/** `eyJ….eyJ….…`: header and payload are JSON objects in base64. */
+function lookForWebToken(text: string, start: number, { steps, found }: SearchState): number {
+  const header = isOneOf(url64, text, start - 1) ? start : runEnd(url64, text, { at: start, steps })
+  if (!text.startsWith('.eyJ', header)) return Math.max(header, start + 3)
+  const payload = runEnd(url64, text, { at: header + 1, steps })
+  const signature = text[payload] === '.' ? payload + 1 : payload
+  const end = runEnd(url64, text, { at: signature, steps })
+  if (signature > payload && header - start >= 10 && end - signature >= 10)
+    found.push({ start, end })
+  return Math.max(end, start + 3)
+}
+
+const pemName = characters(['AZ', '09'], ' ')
+
+/** A block of PEM, or what there is of one that has no end. */
+function lookForPrivateKey(text: string, start: number, { steps, found }: SearchState): number {
+  const name = start + '-----BEGIN '.length
+  const begin = runEnd(pemName, text, { at: name, steps, most: 60 })
+  if (!text.slice(name, begin).includes('PRIVATE KEY')) return begin
+  const close = text.indexOf('-----END ', begin)
+  const closed = close < 0 ? close : text.indexOf('-----', close + '-----END '.length)
+  const end = closed < 0 ? text.length : closed + '-----'.length
+  found.push({ start, end })
+  return end
+}
+
+const credential = characters(['az', 'AZ', '09'], "_-.~!*'();:&=+$,%^|")
+
+/** Longer ones are none. */
+const maxCredential = 512
+
+/** `scheme://user:password@host`: the password alone. One that a template fills in is none. */
+function lookForPasswordOfUrl(text: string, slashes: number, state: SearchState): number {
+  const { steps, found } = state
+  const at = slashes + 3
+  const end = runEnd(credential, text, { at, steps, most: maxCredential })
+  if (text[end] !== '@') return at
+  const colon = text.slice(at, end).indexOf(':')
+  const start = at + colon + 1
+  const isFilledIn = text[start] === '$'
+  if (colon >= 0 && start < end && !isFilledIn) found.push({ start, end })
+  return at
+}
+
+/** Names behind which a secret stands, in lower case and without what separates their words. */
+const keyNames: readonly string[] = [
+  ...['apikey', 'secretkey', 'secretaccesskey', 'accountkey', 'sharedaccesskey', 'privatekey'],
+  ...['clientsecret', 'accesstoken', 'refreshtoken', 'authtoken', 'bearertoken', 'sessiontoken'],
+  ...['authorization', 'encryptionkey', 'signingkey'],
+]
+
+const passwordNames: readonly string[] = ['password', 'passwd', 'pwd', 'passphrase']
+
+const nameSet = characters(['az', 'AZ', '09'], '_-')
+
+const passwordSet = characters(['az', 'AZ', '09'], '_-+/=.~!@#$%^&*?')
+
+/** How the names end; most signs are not behind such a letter. */
+const nameEnds = characters([], [...keyNames, ...passwordNames].map(bothEnds).join(''))
+
+function bothEnds(name: string): string {
+  const last = name.slice(-1)
+  return `${last}${last.toUpperCase()}`
+}
+
+/** `name=value`, `name: value`, `"name": "value"`, also `name: Bearer value`. */
+function lookForAssigned(text: string, at: number, { steps, found }: SearchState): number {
+  const name = nameBefore(text, at, steps)
+  if (name === '') return at + 1
+  const isPassword = passwordNames.some((known) => name.endsWith(known))
+  if (!isPassword && !keyNames.some((known) => name.endsWith(known))) return at + 1
+  const start = valueStart(text, at + 1)
+  const end = runEnd(isPassword ? passwordSet : token, text, { at: start, steps })
+  const isLong = end - start >= (isPassword ? 6 : 16)
+  if (isLong && text[start] !== '$' && isMixed(text, { start, end })) found.push({ start, end })
+  return Math.max(at + 1, end)
+}
+
+/** Longer than any of the names. */
+const maxName = 40
+
+function nameBefore(text: string, sign: number, steps: ScanSteps): string {
+  let end = sign
+  while (
+    sign - end < 3 &&
+    (text[end - 1] === ' ' || text[end - 1] === '"' || text[end - 1] === "'")
+  )
+    end--
+  let last = end - 1
+  while (end - last < maxName && (text[last] === '_' || text[last] === '-')) last--
+  steps.spend(sign - last)
+  if (!isOneOf(nameEnds, text, last)) return ''
+  let start = end
+  while (end - start < maxName && isOneOf(nameSet, text, start - 1)) start--
+  steps.spend(sign - start + 1)
+  return text.slice(start, end).toLowerCase().replaceAll('_', '').replaceAll('-', '')
+}
+
+function valueStart(text: string, from: number): number {
+  let at = from
+  while (at - from < 3 && (text[at] === ' ' || text[at] === '"' || text[at] === "'")) at++
+  const scheme = text.slice(at, at + 7).toLowerCase()
+  if (scheme.startsWith('bearer ')) return at + 7
+  return scheme.startsWith('basic ') ? at + 6 : at
+}
+
+/** Telegram's `12345678:AA…`. */
+function lookForBotToken(text: string, at: number, { steps, found }: SearchState): number {
+  const end = runEnd(url64, text, { at: at + 1, steps })
+  let start = at
+  while (at - start < 12 && isOneOf(digit, text, start - 1)) start--
+  if (at - start >= 8 && end - at - 1 >= 33) found.push({ start, end })
+  return at + 3
+}
+
+/** What follows `Bearer` without a name before it. */
+function lookForBearer(text: string, at: number, { steps, found }: SearchState): number {
+  const start = at + 'Bearer '.length
+  const end = runEnd(token, text, { at: start, steps })
+  if (end - start >= 20 && isMixed(text, { start, end })) found.push({ start, end })
+  return start
+}
+
 const local = characters(['az', 'AZ', '09'], "._%+-'")
 
 const domain = characters(['az', 'AZ', '09'], '.-')
@@ -232,12 +309,16 @@ const maxLocal = 64
 const maxDomain = 255
 
 /** Finds email addresses: a name, an at sign, and a host with a dot and letters behind it. */
-export function findEmails(text: string, steps: ScanSteps): readonly TextSpan[] {
+export function* findEmails(text: string, steps: ScanSteps): PausableWork<readonly TextSpan[]> {
   const found: TextSpan[] = []
+  let looked = 0
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
+    if ((++looked & 0x3ff) === 0) yield
     const start = localStart(text, at, steps)
+    if (start === at) continue
     const end = domainEnd(text, at + 1, steps)
-    if (start < at && isHost(text.slice(at + 1, end)) && !isUserOf(text, { start, end }))
+    // The shortest host is `b.co`.
+    if (end - at > 4 && isHost(text.slice(at + 1, end)) && !isUserOf(text, { start, end }))
       found.push({ start, end })
   }
   return found
@@ -289,7 +370,7 @@ interface TextSpan {
 }
 
 /** Finds pieces of a text; every character that is looked at counts. */
-export type Find = (text: string, steps: ScanSteps) => readonly TextSpan[]
+export type Find = (text: string, steps: ScanSteps) => PausableWork<readonly TextSpan[]>
 
 /** How many characters a search may look at for each one there is; none of ours comes near. */
 const perCharacter = 64

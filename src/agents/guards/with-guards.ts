@@ -120,9 +120,9 @@ export async function guardInput(check: GuardCheck, message: Message, turn: Turn
   const past = createPast(check, turn)
   const parts = await past.remember(message.parts, () => check.parts(message.parts, 'message'))
   const { metadata } = message
-  const noted = metadata && (await guardHistory(check, check.notes(metadata)))
+  const noted = metadata && (await guardHistory(check, await check.notes(metadata)))
   const left = { ...message, parts, ...(noted && { metadata: noted }) }
-  if (check.decides && turn.number > 1) await past.learn(turn.history)
+  await past.learn(turn.history)
   return new GuardedTurn(turn, { message: left, ...past })
 }
 
@@ -153,15 +153,19 @@ function createPast(check: GuardCheck, turn: Turn): Past {
       }
     },
     async learn(messages) {
-      if (!check.decides) return
+      const isFirst = turn.number === 1
       for (const { role, parts } of messages) {
-        const kept = role === 'ROLE_USER' && keptParts(await turn.context.get(await keyOf(parts)))
+        if (role !== 'ROLE_USER') continue
+        const isKept = check.decides && !isFirst
+        const kept = isKept ? keptParts(await turn.context.get(await keyOf(parts))) : undefined
         if (kept) known.set(JSON.stringify(parts), kept)
+        await check.prepare(kept ?? parts)
       }
     },
     earlier(message) {
       if (message.role !== 'ROLE_USER') return message
-      const parts = check.again(known.get(JSON.stringify(message.parts)) ?? message.parts)
+      const kept = known.size > 0 ? known.get(JSON.stringify(message.parts)) : undefined
+      const parts = check.again(kept ?? message.parts)
       if (parts?.length) return parts === message.parts ? message : { ...message, parts }
       return undefined
     },
@@ -182,10 +186,10 @@ async function guardHistory(check: GuardCheck, metadata: JsonObject): Promise<Js
   const history = metadata[historyExtension]
   if (!isFields(history) || !Array.isArray(history.messages)) return metadata
   const given: readonly Json[] = history.messages
-  const messages = given.map((message): Json => {
-    if (!isFields(message) || typeof message.content !== 'string') return message
-    return { ...message, content: check.words(message.content) }
-  })
+  const messages: Json[] = []
+  for (const message of given)
+    if (!isFields(message) || typeof message.content !== 'string') messages.push(message)
+    else messages.push({ ...message, content: await check.words(message.content) })
   const isKept = !check.decides || (await passes(check, messages))
   return { ...metadata, [historyExtension]: { ...history, messages: isKept ? messages : [] } }
 }
@@ -233,14 +237,14 @@ async function* going(
   const isAsked = state === 'TASK_STATE_AUTH_REQUIRED'
   const isShown = message && (isAsked || !check.asksMembers)
   const parts = isShown && (await check.parts(message.parts, isAsked ? 'question' : 'status'))
-  const noted = message?.metadata && check.notes(message.metadata)
+  const noted = message?.metadata && (await check.notes(message.metadata))
   yield {
     statusUpdate: {
       status: {
         state,
         ...(parts && { message: { ...message, parts, ...(noted && { metadata: noted }) } }),
       },
-      ...(metadata && { metadata: check.notes(metadata) }),
+      ...(metadata && { metadata: await check.notes(metadata) }),
     },
   }
 }
@@ -293,7 +297,7 @@ async function toGuarded(
     return new ContentBlocked(message, { at, usage: addUsage(usage, used), cause })
   }
   if (!(thrown instanceof A2AError)) return thrown
-  const words = check.words(thrown.message)
+  const words = await check.words(thrown.message)
   if (words === thrown.message) return thrown
   return new A2AError(thrown.code, words, { ...thrown.details, cause: thrown })
 }
@@ -365,10 +369,12 @@ class HeldReply implements ReplyPlace {
     for (const [index, artifact] of artifacts.entries()) {
       const parts = left[index]
       if (parts)
-        yield this.#turn.artifact(checkArtifact(this.#check, artifact, parts), { lastChunk: true })
+        yield this.#turn.artifact(await checkArtifact(this.#check, artifact, parts), {
+          lastChunk: true,
+        })
     }
     const said = message && (await this.#last(message, { isAnswer, parts: left[artifacts.length] }))
-    const metadata = this.#total()
+    const metadata = await this.#total()
     yield {
       statusUpdate: {
         status: {
@@ -402,16 +408,16 @@ class HeldReply implements ReplyPlace {
     return this.#noted({ ...message, parts: await this.#check.parts(message.parts, kind) })
   }
 
-  #noted(message: Message): Message {
+  async #noted(message: Message): Promise<Message> {
     const { metadata } = message
-    return metadata ? { ...message, metadata: this.#check.notes(metadata) } : message
+    return metadata ? { ...message, metadata: await this.#check.notes(metadata) } : message
   }
 
   /** The tokens of those who were asked for verdicts are the answer's too. */
-  #total(): JsonObject | undefined {
+  async #total(): Promise<JsonObject | undefined> {
     const { usage } = this.#check
     const total = usage && addUsage(usage, this.usage)
-    const own = this.#metadata && this.#check.notes(this.#metadata)
+    const own = this.#metadata && (await this.#check.notes(this.#metadata))
     return total ? { ...own, ...toUsageMetadata(total) } : own
   }
 
@@ -441,18 +447,18 @@ export async function checkPieces(
 }
 
 /** An artifact with what guards have left of its parts; its names and notes are looked at here. @throws ContentBlocked */
-export function checkArtifact(
+export async function checkArtifact(
   check: GuardCheck,
   artifact: Artifact,
   parts: readonly Part[],
-): Artifact {
+): Promise<Artifact> {
   const { name, description, metadata } = artifact
   return {
     ...artifact,
     parts,
-    ...(name !== undefined && { name: check.words(name) }),
-    ...(description !== undefined && { description: check.words(description) }),
-    ...(metadata && { metadata: check.notes(metadata) }),
+    ...(name !== undefined && { name: await check.words(name) }),
+    ...(description !== undefined && { description: await check.words(description) }),
+    ...(metadata && { metadata: await check.notes(metadata) }),
   }
 }
 

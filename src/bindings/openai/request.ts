@@ -8,7 +8,7 @@ import {
 import type { Call, Dispatch } from '../../protocol/operations.ts'
 import { userMessage } from '../../protocol/task.ts'
 import type { JsonObject, Message, Part } from '../../protocol/types.ts'
-import { type Fields, isFields } from '../../shared/json.ts'
+import { type Fields, isFields, isLongerThan } from '../../shared/json.ts'
 import { parseJsonSchema, type SchemaCheck } from '../../shared/json-schema/parse.ts'
 import { SchemaFault } from '../../shared/json-schema/schema.ts'
 
@@ -158,20 +158,31 @@ function parseFormat(value: unknown): AnswerFormat | undefined {
     return { schema: anyObject, check: parseJsonSchema(anyObject, 'answer') }
   if (type !== 'json_schema')
     throw wrong('response_format.type', 'must be "text", "json_object" or "json_schema"')
-  const { schema } = objectField(given, 'response_format.json_schema')
-  return { schema: schema ?? {}, check: toCheck(schema ?? {}) }
+  const schema = objectField(given, 'response_format.json_schema').schema ?? {}
+  if (isLongerThan(schema, maxSchemaLength))
+    throw wrong(
+      'response_format.json_schema.schema',
+      `must have at most ${maxSchemaLength} characters as JSON: leave out what does not concern the answer`,
+    )
+  return { schema, check: toCheck(schema) }
 }
+
+/** A schema that is compiled for one request: a fraction of what an operator's own may have. */
+const maxSchemaLength = 65_536
 
 function toCheck(schema: unknown): SchemaCheck {
-  const check = withFault(() => parseJsonSchema(schema, 'answer'))
-  return (value) => withFault(() => check(value))
-}
-
-function withFault<T>(work: () => T): T {
+  let check: SchemaCheck
   try {
-    return work()
+    check = parseJsonSchema(schema, 'answer')
   } catch (thrown) {
     throw toFault(thrown)
+  }
+  return async (value, principal) => {
+    try {
+      return await check(value, principal)
+    } catch (thrown) {
+      throw toFault(thrown)
+    }
   }
 }
 

@@ -157,6 +157,7 @@ async function send(
     ? await askInFormat(question, {
         format: form.format,
         stop: form.stop,
+        principal: request.headers.authorization ?? call.client,
         put: (one) => ask(dispatch, { message: toMessage(one, model, tools) }, call),
       })
     : await ask(dispatch, { message: toMessage(question, model, tools) }, call)
@@ -229,6 +230,8 @@ function ok(body: object): HttpReply {
 interface FormatOptions {
   readonly format: AnswerFormat
   readonly stop: readonly string[]
+  /** What tells callers apart, so that their checks take turns. */
+  readonly principal: string | undefined
   /** Sends a question to the agent. */
   readonly put: (question: ChatInput) => Promise<EventStream>
 }
@@ -278,7 +281,7 @@ interface OpenQuestion {
 
 async function readFitting(
   { stream: first, question, signal }: OpenQuestion,
-  { format, stop, put }: FormatOptions,
+  { format, stop, principal, put }: FormatOptions,
 ): Promise<readonly Sequenced[]> {
   let stream = first
   let used: Usage | undefined
@@ -287,7 +290,7 @@ async function readFitting(
     used = addUsage(used, reader.usage)
     if (!isAnswer(reader)) return events
     const text = jsonTextOf(cutAt(stop, reader.text))
-    const fault = text === undefined ? notJson : format.check(JSON.parse(text))
+    const fault = text === undefined ? notJson : await format.check(JSON.parse(text), principal)
     if (text !== undefined && fault === undefined) return [{ event: toEvent(reader, text, used) }]
     if (attempt === 2) throw unfit(fault)
     const complaint = { text: refuseAnswer(fault ?? notJson) }

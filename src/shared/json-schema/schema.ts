@@ -1,4 +1,6 @@
+import type { PausableWork } from '../async.ts'
 import { type Fields, isFields } from '../json.ts'
+import type { Pattern } from '../pattern/pattern.ts'
 
 /** A schema: true takes everything, false nothing. */
 export type Schema = boolean | Fields
@@ -26,40 +28,133 @@ export class SchemaFault extends Error {
   }
 }
 
-/** The regular expressions of a schema. */
-interface PatternTests {
-  /** Whether a pattern is in a text. */
-  test(source: string, text: string, site: Site): boolean
+/** How many steps a check may take; one is about as much work as looking up a member of an object. */
+const maxSteps = 1_000_000
+
+/** How many steps are taken between two pauses: a fraction of a millisecond. */
+const pauseEvery = 5_000
+
+/** References may lead in a circle that no value ends. */
+const maxDepth = 256
+
+/** The work of one check. */
+export class CheckRun {
+  #left = maxSteps
+  #untilPause = pauseEvery
+  #depth = 0
+
+  /** Counts work. @throws SchemaFault when there was too much of it. */
+  spend(steps: number): void {
+    this.#left -= steps
+    this.#untilPause -= steps
+    if (this.#left < 0) throw new SchemaFault('', 'takes too long to check')
+  }
+
+  /** Whether it is time to pause; the caller then yields. */
+  get isDue(): boolean {
+    if (this.#untilPause > 0) return false
+    this.#untilPause = pauseEvery
+    return true
+  }
+
+  /** Begins to look into a schema. @throws SchemaFault where schemas lead to one another without an end. */
+  enter(): void {
+    this.spend(1)
+    if (++this.#depth > maxDepth) throw new SchemaFault('', 'refers to itself without an end')
+  }
+
+  leave(): void {
+    this.#depth--
+  }
 }
 
-/** What one check shares. */
-interface CheckRun {
-  readonly root: Schema
-  readonly patterns: PatternTests
-  /** What of a value does not fit a schema; undefined where it fits. */
-  readonly fits: (schema: Schema, value: unknown, site: Site) => string | undefined
-  /** How much work is left. */
-  steps: number
-}
-
-/** Where a check stands. */
-export interface Site {
-  /** The place within the value, such as `answer.items[2]`. */
-  readonly path: string
-  /** How many schemas are being looked into. */
-  readonly depth: number
+/** Where in a value a check stands: a chain, since its text is needed only for the error that is reported. */
+export class Site {
   readonly run: CheckRun
+  readonly #outer: Site | undefined
+  /** The name of a member, the index of an item; the name of the value at the root. */
+  readonly #step: string | number
+
+  constructor(run: CheckRun, step: string | number, outer?: Site) {
+    this.run = run
+    this.#step = step
+    this.#outer = outer
+  }
+
+  /** The place of a member or an item. */
+  below(step: string | number): Site {
+    return new Site(this.run, step, this)
+  }
+
+  /** The place as text, such as `answer.items[2]`. */
+  get path(): string {
+    if (!this.#outer) return String(this.#step)
+    const step = typeof this.#step === 'number' ? `[${this.#step}]` : `.${this.#step}`
+    return `${this.#outer.path}${step}`
+  }
+}
+
+/** That a value does not fit, and where. Most are never reported, so their text is built when it is asked for. */
+export interface Misfit {
+  readonly site: Site
+  /** What is wrong, to follow the path: ` must be at least 3`. */
+  words(): string
+}
+
+/** A misfit in words that name its place. */
+export function misfitText({ site, words }: Misfit): string {
+  return `${site.path}${words()}`
+}
+
+/** As much of a pattern as an error shows. */
+export function clipPattern(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 99)}…` : text
+}
+
+/** A keyword of a schema, compiled. One that looks into other schemas can pause; the rest are done at once. */
+export type KeywordCheck =
+  | { readonly plain: (value: unknown, site: Site) => Misfit | undefined }
+  | { readonly nested: (value: unknown, site: Site) => PausableWork<Misfit | undefined> }
+
+/** A schema, compiled. */
+export class SchemaNode {
+  readonly #checks: KeywordCheck[] = []
+  /** Whether it can be checked at once: no keyword of it looks into other schemas. */
+  isPlain = true
+
+  add(check: KeywordCheck): void {
+    this.#checks.push(check)
+    if ('nested' in check) this.isPlain = false
+  }
+
+  /** What of a value does not fit, of a schema that is plain. */
+  plain(value: unknown, site: Site): Misfit | undefined {
+    site.run.spend(1)
+    for (const check of this.#checks) {
+      const misfit = 'plain' in check ? check.plain(value, site) : undefined
+      if (misfit) return misfit
+    }
+    return undefined
+  }
+
+  /** What of a value does not fit. */
+  *nested(value: unknown, site: Site): PausableWork<Misfit | undefined> {
+    const { run } = site
+    run.enter()
+    let misfit: Misfit | undefined
+    for (const check of this.#checks) {
+      misfit = 'plain' in check ? check.plain(value, site) : yield* check.nested(value, site)
+      if (misfit) break
+    }
+    if (run.isDue) yield
+    run.leave()
+    return misfit
+  }
 }
 
 /** Whether a value has the outer form of a schema. */
 export function isSchema(value: unknown): value is Schema {
   return typeof value === 'boolean' || isFields(value)
-}
-
-/** Counts work. @throws SchemaFault when there was too much of it. */
-export function spend({ run }: Site, steps: number): void {
-  run.steps -= steps
-  if (run.steps < 0) throw new SchemaFault('', 'takes too long to check')
 }
 
 /** The schema that a reference within the root names; undefined where there is none, or the reference leads out. */
@@ -98,13 +193,20 @@ export interface Keyword {
   faultOf(rule: unknown): string | undefined
   /** The schemas that stand in it, each with its place. */
   innerOf(rule: unknown): readonly (readonly [string, Schema])[]
-  /** What of the value does not fit; undefined where it fits. */
-  check(rule: unknown, value: unknown, site: KeywordSite): string | undefined
+  /** The check of a rule that is right; none where another word reads it. */
+  compile(rule: unknown, scope: KeywordScope): KeywordCheck | undefined
 }
 
-/** Where a check stands, and the schema that the word is part of. */
-export interface KeywordSite extends Site {
+/** What a word is compiled with. */
+interface KeywordScope {
+  /** The schema that the word is part of. */
   readonly schema: Fields
+  /** The node of a schema that stands in this one. */
+  nodeOf(schema: Schema | undefined): SchemaNode
+  /** The node that a reference names. @throws SchemaFault where there is none. */
+  target(ref: string): SchemaNode
+  /** A pattern, read once for the whole schema. @throws SchemaFault for one that cannot be checked. */
+  pattern(source: string): Pattern
 }
 
 /** A form that the rule of a word has. */
@@ -115,15 +217,15 @@ interface RuleShape<T> {
   innerOf?(rule: T): readonly (readonly [string, Schema])[]
 }
 
-/** A word whose rule has a form, and what it checks. Without a check it is read by another word. */
+/** A word that has a rule of some form, and its check. Without one it is read by another word. */
 export function keyword<T>(
   shape: RuleShape<T>,
-  check?: (rule: T, value: unknown, site: KeywordSite) => string | undefined,
+  compile?: (rule: T, scope: KeywordScope) => KeywordCheck | undefined,
 ): Keyword {
   return {
     faultOf: (rule) => (shape.is(rule) ? undefined : `must be ${shape.words}`),
     innerOf: (rule) => (shape.is(rule) ? (shape.innerOf?.(rule) ?? []) : []),
-    check: (rule, value, site) => (shape.is(rule) ? check?.(rule, value, site) : undefined),
+    compile: (rule, scope) => (shape.is(rule) ? compile?.(rule, scope) : undefined),
   }
 }
 

@@ -49,12 +49,16 @@ interface CharacterItems {
 /** A set of characters. */
 export class CharacterSet {
   readonly #items: CharacterItems
-  /** The answers for ASCII. */
-  readonly ascii: Uint8Array = new Uint8Array(128)
+  #ascii: Uint8Array | undefined
 
   constructor(items: CharacterItems) {
     this.#items = items
-    for (let code = 0; code < 128; code++) if (this.#find(code)) this.ascii[code] = 1
+  }
+
+  /** The answers for ASCII; a pattern has many sets that no text ever comes to, so they are made at the first use. */
+  get ascii(): Uint8Array {
+    this.#ascii ??= toAscii(this.#items)
+    return this.#ascii
   }
 
   has(code: number): boolean {
@@ -86,6 +90,17 @@ export class CharacterSet {
     for (const [from, to] of ranges) if (code >= from && code <= to) return true
     return tests.length > 0 && tests.some((test) => test(String.fromCodePoint(code)))
   }
+}
+
+function toAscii({ ranges, tests = [], negated, ignoreCase }: CharacterItems): Uint8Array {
+  const table = new Uint8Array(128)
+  for (const [from, to] of ranges) if (from < 128) table.fill(1, from, Math.min(to, 127) + 1)
+  for (const test of tests)
+    for (let code = 0; code < 128; code++) if (test(String.fromCharCode(code))) table[code] = 1
+  if (ignoreCase)
+    for (let upper = 0x41; upper <= 0x5a; upper++)
+      if (table[upper] === 1 || table[upper + 32] === 1) table[upper] = table[upper + 32] = 1
+  return negated ? table.map((has) => 1 - has) : table
 }
 
 const lastCode = 0x10ffff

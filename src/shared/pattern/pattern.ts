@@ -1,3 +1,4 @@
+import { inOnePiece, type PausableWork } from '../async.ts'
 import {
   type Assertion,
   type CharacterSet,
@@ -25,6 +26,12 @@ export interface Pattern {
   test(text: string): boolean
   /** The text with another one in place of each piece that fits. */
   replace(text: string, by: string): string
+  /** The same, as work that pauses. */
+  replacing(text: string, by: string): PausableWork<string>
+  /** A search in a text, to be paused and counted by its caller. */
+  search(text: string): Matcher
+  /** How many bits a search in a text of this length remembers. */
+  bitsFor(length: number): number
 }
 
 /** What holds in the whole of a pattern. */
@@ -40,15 +47,18 @@ export function compilePattern(source: string, { ignoreCase }: PatternOptions = 
     source,
     size: program.size,
     test: (text) => new Matcher(program, text).find(0) !== undefined,
-    replace: (text, by) => replaceAll(new Matcher(program, text), text, by),
+    replace: (text, by) => inOnePiece(replaceAll(new Matcher(program, text), text, by)),
+    replacing: (text, by) => replaceAll(new Matcher(program, text), text, by),
+    search: (text) => new Matcher(program, text),
+    bitsFor: (length) => bitsOf(program, length),
   }
 }
 
-function replaceAll(matcher: Matcher, text: string, by: string): string {
+function* replaceAll(matcher: Matcher, text: string, by: string): PausableWork<string> {
   let result = ''
   let copied = 0
   for (let from = 0; from <= text.length; ) {
-    const found = matcher.find(from)
+    const found = yield* matcher.finding(from)
     if (!found) break
     const { start, end } = found
     result += text.slice(copied, start) + by
@@ -214,7 +224,10 @@ function beginningsOf(instructions: readonly Instruction[], start: number): Uint
     const instruction = instructions[number]
     if (!instruction || instruction.kind === 'match') return undefined
     if (instruction.kind !== 'set') for (const next of nextOf(instruction)) seen.add(next)
-    else for (let code = 0; code < 128; code++) if (instruction.set.has(code)) beginnings[code] = 1
+    else {
+      const { ascii } = instruction.set
+      for (let code = 0; code < 128; code++) if (ascii[code] === 1) beginnings[code] = 1
+    }
   }
   return beginnings
 }
@@ -227,6 +240,16 @@ interface MatchedSpan {
 
 /** How many bits a matcher remembers: 128 MB. */
 const maxMemory = 2 ** 30
+
+function bitsOf({ joinCount }: Program, length: number): number {
+  return (length + 1) * joinCount
+}
+
+/** How many characters and instructions a matcher looks at between two pauses: a fraction of a millisecond. */
+const pauseEvery = 10_000
+
+/** In place of an end: the search has paused. */
+const paused = -2
 
 /**
  * Looks for a pattern in one text. It goes back where a way ends, as the engine's own expressions do, but remembers
@@ -241,10 +264,14 @@ export class Matcher {
   readonly #tried: Uint32Array
   /** Ways that are left: instruction and place in turn. */
   readonly #ways: number[] = []
+  /** How much may be looked at before the next pause. */
+  #left = pauseEvery
+  /** Where the search began that is under way. */
+  #start = 0
 
   /** @throws PatternFault for a text that is too long to remember. */
   constructor(program: Program, text: string) {
-    const bits = (text.length + 1) * program.joinCount
+    const bits = bitsOf(program, text.length)
     if (bits > maxMemory) throw new PatternFault('the text is too long for the pattern', 0)
     this.#program = program
     this.#text = text
@@ -253,12 +280,20 @@ export class Matcher {
 
   /** The first match that begins at or behind an index. */
   find(from: number): MatchedSpan | undefined {
-    for (let start = from; start <= this.#text.length; start++) {
-      if (!this.#canBeginAt(start)) continue
-      const end = this.#matchAt(start)
-      if (end >= 0) return { start, end }
+    this.#start = from
+    this.#left = Number.POSITIVE_INFINITY
+    return this.#spanOf(this.#goOn())
+  }
+
+  /** The same, as work that pauses. */
+  *finding(from: number): PausableWork<MatchedSpan | undefined> {
+    this.#start = from
+    while (true) {
+      const end = this.#goOn()
+      if (end !== paused) return this.#spanOf(end)
+      this.#left = pauseEvery
+      yield
     }
-    return undefined
   }
 
   /** What was tried at a place did not all fail: the way to the match led through it. */
@@ -268,6 +303,26 @@ export class Matcher {
       this.#tried[bit >>> 5] = (this.#tried[bit >>> 5] ?? 0) & ~(1 << (bit & 31))
   }
 
+  #spanOf(end: number): MatchedSpan | undefined {
+    return end < 0 ? undefined : { start: this.#start, end }
+  }
+
+  /** Continues the search: the end of the match; -1 where there is none, or `paused`. */
+  #goOn(): number {
+    const { length } = this.#text
+    for (; this.#start <= length; this.#start++) {
+      // Ways that are left are those of a search that has paused.
+      if (this.#ways.length === 0) {
+        if (this.#left-- <= 0) return paused
+        if (!this.#canBeginAt(this.#start)) continue
+        this.#ways.push(this.#program.start, this.#start)
+      }
+      const end = this.#matchHere()
+      if (end !== -1) return end
+    }
+    return -1
+  }
+
   #canBeginAt(at: number): boolean {
     const code = this.#text.charCodeAt(at)
     if (code >= 128) return !isWithinCharacter(this.#text, at)
@@ -275,17 +330,16 @@ export class Matcher {
     return !beginnings || beginnings[code] === 1
   }
 
-  /** Where the match ends that begins here; -1 where none does. */
-  #matchAt(start: number): number {
+  /** Where the match ends that the ways lead to; -1 where none does, or `paused`. */
+  #matchHere(): number {
     const ways = this.#ways
-    ways.push(this.#program.start, start)
     for (;;) {
       const at = ways.pop()
       const number = ways.pop()
       if (at === undefined || number === undefined) return -1
       const end = this.#follow(number, at)
-      if (end < 0) continue
-      ways.length = 0
+      if (end === -1) continue
+      if (end !== paused) ways.length = 0
       return end
     }
   }
@@ -297,6 +351,10 @@ export class Matcher {
     let number = begin
     let at = from
     for (;;) {
+      if (this.#left-- <= 0) {
+        ways.push(number, at)
+        return paused
+      }
       this.steps++
       if (joins[number] !== -1 && this.#isTried(number, at)) return -1
       const kind = kinds[number]

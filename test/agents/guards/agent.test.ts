@@ -400,3 +400,39 @@ describe('over HTTP', () => {
     expect(textOf('task' in answer ? answerParts(answer.task) : [])).toContain('at most 10')
   })
 })
+
+describe('a long message under guards', () => {
+  const data = Object.fromEntries(
+    Array.from({ length: 60_000 }, (_, i) => [`password${i}`, `api_key: ${i}`]),
+  )
+
+  test.each<[string, Guards['input'], Part]>([
+    ['one text, for secrets', ['secrets'], { text: 'apikey=a '.repeat(600_000) }],
+    ['one text, for addresses', ['email'], { text: 'ab@cd.ef1 '.repeat(300_000) }],
+    [
+      'one text, for a pattern',
+      [{ use: 'pattern', deny: '(?:a+b?)+c' }],
+      { text: 'aab'.repeat(300_000) },
+    ],
+    ['many members of data', ['secrets'], { data }],
+  ])('is looked at in slices, so that others have their turn: %s', async (_, guards = [], part) => {
+    let ticks = 0
+    const marks: number[] = []
+    const mark = (): GuardVerdict => {
+      marks.push(ticks)
+      return { verdict: 'allow' }
+    }
+    let isOver = false
+    const count = (): void => {
+      ticks++
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    const { agent } = guarded({ input: [mark, ...guards, mark] }, () => 'done')
+    const result = await run(agent, userMessage([part]))
+    isOver = true
+    expect(result.text).toBe('done')
+    const [before = 0, after = 0] = marks
+    expect(after - before).toBeGreaterThan(6)
+  })
+})

@@ -420,3 +420,46 @@ test('an agent’s message without a task keeps its context', async () => {
   const completion = await client.chat.completions.create({ ...ask('hi'), metadata })
   expect(completion).toMatchObject({ metadata: { context_id: 'c-9' } })
 })
+
+describe("a caller's schema", () => {
+  const inFormat = (schema: unknown) =>
+    ({
+      type: 'json_schema',
+      json_schema: { name: 'answer', schema },
+    }) as OpenAI.ResponseFormatJSONSchema // whatever it holds
+  const messages = [{ role: 'user' as const, content: 'hello' }]
+
+  test('is rejected above 64 KB, with the field', async () => {
+    const { client } = await serve([defineAgent({ name: 'Empty' }, () => '{}')])
+    const response_format = inFormat({ description: 'x'.repeat(65_536) })
+    const asked = client.chat.completions.create({ model: 'empty', messages, response_format })
+    await expect(asked).rejects.toMatchObject({ status: 400 })
+    await expect(asked).rejects.toThrow('response_format.json_schema.schema must have at most')
+  })
+
+  test('that takes long to check lets other callers be answered meanwhile', async () => {
+    const many = JSON.stringify(Array.from({ length: 220_000 }, () => 1))
+    let isAnswered = false
+    const agent = defineAgent({ name: 'Many' }, () => {
+      isAnswered = true
+      return many
+    })
+    const { client, url } = await serve([agent])
+    const rules = Array.from({ length: 4 }, () => ({ items: { minimum: 0 } }))
+    let isChecked = false
+    const checking = client.chat.completions
+      .create({ model: 'many', messages, response_format: inFormat({ allOf: rules }) })
+      .finally(() => {
+        isChecked = true
+      })
+    let others = 0
+    while (!isChecked) {
+      const began = isAnswered
+      const answer = await fetch(`${url}/v1/models`)
+      await answer.arrayBuffer()
+      if (began && !isChecked) others++
+    }
+    expect((await checking).choices[0]?.message.content).toBe(many)
+    expect(others).toBeGreaterThan(2)
+  })
+})
