@@ -62,6 +62,8 @@ interface McpBindingOptions {
   readonly offers: () => readonly McpOffer[] | Promise<readonly McpOffer[]>
   /** Who calls over HTTP; anyone if absent. @throws A2AError `unauthenticated`. */
   readonly identify?: (call: Call) => AuthContext | Promise<AuthContext>
+  /** Who asks for anything but a tool's answer, such as the list of tools; `identify` if absent. */
+  readonly visit?: (call: Call) => AuthContext | Promise<AuthContext>
   /** Web pages of other origins that may call over HTTP; none if absent. */
   readonly allowedOrigins?: readonly string[]
   /** Who calls over stdio, where nobody can present credentials: whoever started the process. */
@@ -91,7 +93,7 @@ export function createMcpBinding(options: McpBindingOptions): McpBinding {
       if (request.fault) return refuseFault(request.fault)
       if (!isAllowedOrigin(request, options.allowedOrigins ?? []))
         return refuse(403, 'This origin may not call')
-      const call = await identified(request, options.identify)
+      const call = await identified(request, options)
       if (call instanceof A2AError) return refuseFault(call)
       try {
         loading ??= load()
@@ -122,14 +124,15 @@ export async function serveMcpStdio(
 /** The call of a request whose caller is known, or why the caller is refused. */
 async function identified(
   request: HttpRequest,
-  identify: McpBindingOptions['identify'],
+  { identify, visit = identify }: McpBindingOptions,
 ): Promise<Call | A2AError> {
   const { headers, query, client, body } = request
   const call: Call = { headers, query, dialect: '1.0', ...(client && { client }) }
   try {
-    const auth = await identify?.(call)
+    const isCall = callsTool(body)
+    const auth = await (isCall ? identify : visit)?.(call)
     if (!auth) return call
-    if ((auth.scopes || auth.tenants) && callsTool(body)) mustBeAllowed(auth)
+    if (isCall && (auth.scopes || auth.tenants)) mustBeAllowed(auth)
     return { ...call, auth }
   } catch (thrown) {
     return toA2AError(thrown)
