@@ -12,8 +12,9 @@ import {
   type AuthContext,
   type Call,
   type Dispatch,
-  mustBeInTenant,
   mustHaveScope,
+  tenantFor,
+  tenantHeader,
 } from '../protocol/operations.ts'
 import { answerParts, isInterrupted, isTerminal, textOf, userMessage } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part, StreamResponse, Task } from '../protocol/types.ts'
@@ -132,7 +133,7 @@ async function identified(
     const isCall = callsTool(body)
     const auth = await (isCall ? identify : visit)?.(call)
     if (!auth) return call
-    if (isCall && (auth.scopes || auth.tenants)) mustBeAllowed(auth)
+    if (isCall && (auth.scopes || auth.tenants)) mustBeAllowed(auth, headers)
     return { ...call, auth }
   } catch (thrown) {
     return toA2AError(thrown)
@@ -140,9 +141,9 @@ async function identified(
 }
 
 /** What every tool needs, so that its lack is HTTP's matter and no tool's result. */
-function mustBeAllowed(auth: AuthContext): void {
+function mustBeAllowed(auth: AuthContext, headers: HttpRequest['headers']): void {
   mustHaveScope(auth, 'tasks:write')
-  mustBeInTenant(auth, '')
+  tenantFor(auth, headers[tenantHeader] ?? '')
 }
 
 function callsTool(body: string): boolean {
