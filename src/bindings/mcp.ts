@@ -18,6 +18,7 @@ import {
 } from '../protocol/operations.ts'
 import { answerParts, isInterrupted, isTerminal, textOf, userMessage } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part, StreamResponse, Task } from '../protocol/types.ts'
+import { digestOf } from '../shared/ids.ts'
 import { readUrl } from '../shared/text.ts'
 import { ask, readAll } from './ask.ts'
 import { refusalHeaders } from './call.ts'
@@ -167,11 +168,13 @@ function createFactory(options: McpBindingOptions): McpServerFactory {
     const given = (authInfo?.extra?.call ?? {}) as Call
     const call = requestInfo || authInfo ? given : overStdio(options)
     const inputSchema = fromJsonSchema<McpQuestion>(questionSchema)
-    for (const offer of await options.offers()) {
+    const offers = await options.offers()
+    const names = await toNames(offers)
+    for (const [index, offer] of offers.entries()) {
       const { id, name: title, description } = offer
       const outputSchema = fromJsonSchema(toResultSchema(offer.outputSchema))
       const about = { title, description, inputSchema, outputSchema }
-      server.registerTool(toName(id), about, (question, mcp) =>
+      server.registerTool(names[index] ?? toName(id), about, (question, mcp) =>
         answerQuestion(offer, question, { call, mcp }),
       )
     }
@@ -227,6 +230,21 @@ async function loadServer(): Promise<typeof import('@modelcontextprotocol/server
   } catch (cause) {
     throw new A2AError('unsupportedOperation', 'MCP needs @modelcontextprotocol/server', { cause })
   }
+}
+
+/**
+ * The names of tools, each its own. Where two ids would have one name, an id that is no name itself gets its digest
+ * behind it, so that the name stays the same whatever else is offered with it.
+ */
+async function toNames(offers: readonly McpOffer[]): Promise<readonly string[]> {
+  const plain = offers.map(({ id }) => toName(id))
+  return Promise.all(
+    offers.map(async ({ id }, index) => {
+      const name = toName(id)
+      const isOwn = name === id || plain.every((other, i) => other !== name || i === index)
+      return isOwn ? name : `${name.slice(0, 55)}_${(await digestOf(id)).slice(0, 8)}`
+    }),
+  )
 }
 
 function toName(id: string): string {
