@@ -139,6 +139,8 @@ export interface A2AAgentConfig {
   readonly auth?: AgentAuth
   /** Origins that get `auth` beside the endpoint's, where the card names them. */
   readonly credentialOrigins?: readonly string[]
+  /** The tenant of every request to the agent; that of its card if absent. */
+  readonly tenant?: string
   /** What becomes of an answer that is a task; `PollUntilComplete` if absent. */
   readonly taskHandling?: TaskHandling
   /** How long the agent may work on a task in all, restarts included; as long as it says that it works if absent. */

@@ -1,6 +1,6 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import type { Agent, AgentInfo } from '../agents/agent.ts'
 import type { ModelPrices } from '../agents/prices.ts'
 import { serveMcpStdio } from '../bindings/mcp.ts'
@@ -374,10 +374,18 @@ async function openStore(place: string, deps: OpenDeps): Promise<Store> {
       return openPostgresStore({ ...kept, ...(await toPostgresOptions(place, deps)) })
     case 'sqlite':
       // What prevents the directory prevents the file too, and is told with the file's name.
-      await mkdir(dirname(place), { recursive: true }).catch(() => {})
+      await makeDirectory(dirname(place)).catch(() => {})
       return openSqliteStore(place, { ...kept, ...whenGiven('maxBytes', maxBytes) })
   }
 }
+
+/** The directory of our own is for its user alone: what callers said and the credentials of webhooks are in it. */
+async function makeDirectory(path: string): Promise<void> {
+  await mkdir(path, { recursive: true })
+  if (basename(path) === ownDirectory) await chmod(path, 0o700)
+}
+
+const ownDirectory = '.corral'
 
 const dayMs = 86_400_000
 

@@ -12,11 +12,13 @@ import {
   type AuthContext,
   type Call,
   type Dispatch,
-  mustBeInTenant,
   mustHaveScope,
+  tenantFor,
+  tenantHeader,
 } from '../protocol/operations.ts'
 import { answerParts, isInterrupted, isTerminal, textOf, userMessage } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part, StreamResponse, Task } from '../protocol/types.ts'
+import { digestOf } from '../shared/ids.ts'
 import { readUrl } from '../shared/text.ts'
 import { ask, readAll } from './ask.ts'
 import { refusalHeaders } from './call.ts'
@@ -62,6 +64,8 @@ interface McpBindingOptions {
   readonly offers: () => readonly McpOffer[] | Promise<readonly McpOffer[]>
   /** Who calls over HTTP; anyone if absent. @throws A2AError `unauthenticated`. */
   readonly identify?: (call: Call) => AuthContext | Promise<AuthContext>
+  /** Who asks for anything but a tool's answer, such as the list of tools; `identify` if absent. */
+  readonly visit?: (call: Call) => AuthContext | Promise<AuthContext>
   /** Web pages of other origins that may call over HTTP; none if absent. */
   readonly allowedOrigins?: readonly string[]
   /** Who calls over stdio, where nobody can present credentials: whoever started the process. */
@@ -91,7 +95,7 @@ export function createMcpBinding(options: McpBindingOptions): McpBinding {
       if (request.fault) return refuseFault(request.fault)
       if (!isAllowedOrigin(request, options.allowedOrigins ?? []))
         return refuse(403, 'This origin may not call')
-      const call = await identified(request, options.identify)
+      const call = await identified(request, options)
       if (call instanceof A2AError) return refuseFault(call)
       try {
         loading ??= load()
@@ -122,14 +126,15 @@ export async function serveMcpStdio(
 /** The call of a request whose caller is known, or why the caller is refused. */
 async function identified(
   request: HttpRequest,
-  identify: McpBindingOptions['identify'],
+  { identify, visit = identify }: McpBindingOptions,
 ): Promise<Call | A2AError> {
   const { headers, query, client, body } = request
   const call: Call = { headers, query, dialect: '1.0', ...(client && { client }) }
   try {
-    const auth = await identify?.(call)
+    const isCall = callsTool(body)
+    const auth = await (isCall ? identify : visit)?.(call)
     if (!auth) return call
-    if ((auth.scopes || auth.tenants) && callsTool(body)) mustBeAllowed(auth)
+    if (isCall && (auth.scopes || auth.tenants)) mustBeAllowed(auth, headers)
     return { ...call, auth }
   } catch (thrown) {
     return toA2AError(thrown)
@@ -137,9 +142,9 @@ async function identified(
 }
 
 /** What every tool needs, so that its lack is HTTP's matter and no tool's result. */
-function mustBeAllowed(auth: AuthContext): void {
+function mustBeAllowed(auth: AuthContext, headers: HttpRequest['headers']): void {
   mustHaveScope(auth, 'tasks:write')
-  mustBeInTenant(auth, '')
+  tenantFor(auth, headers[tenantHeader] ?? '')
 }
 
 function callsTool(body: string): boolean {
@@ -163,11 +168,13 @@ function createFactory(options: McpBindingOptions): McpServerFactory {
     const given = (authInfo?.extra?.call ?? {}) as Call
     const call = requestInfo || authInfo ? given : overStdio(options)
     const inputSchema = fromJsonSchema<McpQuestion>(questionSchema)
-    for (const offer of await options.offers()) {
+    const offers = await options.offers()
+    const names = await toNames(offers)
+    for (const [index, offer] of offers.entries()) {
       const { id, name: title, description } = offer
       const outputSchema = fromJsonSchema(toResultSchema(offer.outputSchema))
       const about = { title, description, inputSchema, outputSchema }
-      server.registerTool(toName(id), about, (question, mcp) =>
+      server.registerTool(names[index] ?? toName(id), about, (question, mcp) =>
         answerQuestion(offer, question, { call, mcp }),
       )
     }
@@ -223,6 +230,21 @@ async function loadServer(): Promise<typeof import('@modelcontextprotocol/server
   } catch (cause) {
     throw new A2AError('unsupportedOperation', 'MCP needs @modelcontextprotocol/server', { cause })
   }
+}
+
+/**
+ * The names of tools, each its own. Where two ids would have one name, an id that is no name itself gets its digest
+ * behind it, so that the name stays the same whatever else is offered with it.
+ */
+async function toNames(offers: readonly McpOffer[]): Promise<readonly string[]> {
+  const plain = offers.map(({ id }) => toName(id))
+  return Promise.all(
+    offers.map(async ({ id }, index) => {
+      const name = toName(id)
+      const isOwn = name === id || plain.every((other, i) => other !== name || i === index)
+      return isOwn ? name : `${name.slice(0, 55)}_${(await digestOf(id)).slice(0, 8)}`
+    }),
+  )
 }
 
 function toName(id: string): string {

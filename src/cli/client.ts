@@ -26,6 +26,7 @@ export interface ClientFlags {
   readonly oauthClientSecret?: string
   readonly oauthScope?: readonly string[]
   readonly header?: readonly string[]
+  readonly tenant?: string
   readonly credentialOrigin?: readonly string[]
   readonly cardKeys?: string
   readonly binding?: keyof typeof bindings
@@ -50,6 +51,7 @@ export function addClientOptions(command: Command): Command {
       collect,
     )
     .option('--header <name: value>', 'a further header; may be repeated', toHeader)
+    .option('--tenant <name>', 'the tenant of every request')
     .option(
       '--credential-origin <origin>',
       'an origin beside that of URL that may get credentials and headers; may be repeated',
@@ -85,7 +87,7 @@ function toUrl(url: string): string {
 }
 
 function toOptions(flags: ClientFlags): ClientOptions {
-  const { header, credentialOrigin, binding, protocol, timeout, verifySsl } = flags
+  const { header, tenant, credentialOrigin, binding, protocol, timeout, verifySsl } = flags
   const headers = (header ?? []).map((line) => {
     const cut = line.indexOf(':')
     return [line.slice(0, cut).trim().toLowerCase(), line.slice(cut + 1).trim()]
@@ -93,6 +95,7 @@ function toOptions(flags: ClientFlags): ClientOptions {
   return {
     verifySsl,
     onCredentialsWithheld: (withheld) => tellWithheld(withheld, flags),
+    ...(tenant !== undefined && { tenant }),
     ...(credentialOrigin && { credentialOrigins: credentialOrigin }),
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
     ...(binding && { bindings: [bindings[binding]] }),

@@ -42,6 +42,8 @@ export interface ClientOptions {
   readonly credentialOrigins?: readonly string[]
   /** Told, once for each origin, what was not sent to it; the log if absent. */
   readonly onCredentialsWithheld?: WithheldListener
+  /** The tenant of every request, also where the card names another; that of the card's interface if absent. */
+  readonly tenant?: string
   /** Extensions to activate on every request (`A2A-Extensions`). */
   readonly extensions?: readonly string[]
   /** Bindings that may be used; `JSONRPC` and `HTTP+JSON` if absent. The card's order decides among them. */

@@ -2,7 +2,7 @@ import type { HttpSend } from '../bindings/http.ts'
 import { chooseInterface, toMajorMinor } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { declaresIdempotency } from '../protocol/extensions.ts'
-import { type Dispatch, type Middleware, operations } from '../protocol/operations.ts'
+import { type Dispatch, type Middleware, operations, tenantHeader } from '../protocol/operations.ts'
 import type { AgentCard, AgentInterface } from '../protocol/types.ts'
 import { isPromiseLike, retry } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
@@ -203,15 +203,19 @@ function withAuthIfRefused(send: HttpSend, auth: NonNullable<ClientConfig['auth'
 }
 
 /**
- * What every call carries: the config's headers and extensions, beneath the call's own. A call that came in on a wire
+ * What every call carries: the config's tenant, headers and extensions, beneath the call's own. A call that came in on a wire
  * and is passed on has the headers of its sender to this server: they are not for another.
  */
-function withDefaults({ headers, extensions = [] }: ClientConfig): Middleware {
+function withDefaults({ headers: given, extensions = [], tenant }: ClientConfig): Middleware {
+  // Wires before 1.0 have no other place for a tenant.
+  const named = tenant !== undefined && /^[\x21-\x7e]+$/.test(tenant)
+  const headers = named ? { ...given, [tenantHeader]: tenant } : given
   return (next) => (name, request, call) => {
     const passedOn = call.dialect !== undefined
-    if (!headers && extensions.length === 0 && !passedOn) return next(name, request, call)
+    if (!headers && extensions.length === 0 && !passedOn && tenant === undefined)
+      return next(name, request, call)
     const all = [...new Set([...extensions, ...(call.extensions ?? [])])]
-    return next(name, request, {
+    return next(name, tenant === undefined ? request : { ...request, tenant }, {
       ...call,
       headers: { ...headers, ...(passedOn ? undefined : call.headers) },
       extensions: all,
@@ -297,6 +301,8 @@ interface WireOptions {
   readonly versions?: readonly string[]
   /** Leave out interfaces without TLS, since the card came over it. */
   readonly onlyTls?: boolean
+  /** Takes the place of the tenants that the card names. */
+  readonly tenant?: string
 }
 
 /**
@@ -313,7 +319,12 @@ function openWires(
   const offers = usableInterfaces(card, options)
   if (offers.length === 0)
     throw new A2AError('versionNotSupported', `No interface of ${card.name} speaks our wires`)
-  return firstThatConnects(offers.map((offer) => open(offer, connect)))
+  return firstThatConnects(
+    offers.map(({ tenant: own, ...offer }) => {
+      const { tenant = own } = options
+      return open(tenant ? { ...offer, tenant } : offer, connect)
+    }),
+  )
 }
 
 /** The interfaces that fit, in the order in which they are tried. */

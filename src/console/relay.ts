@@ -40,8 +40,6 @@ export interface RelayOptions extends Pick<GuardOptions, 'lookup'> {
   readonly allow?: readonly string[]
 }
 
-const loopback = ['localhost', '127.0.0.0/8', '::1/128']
-
 /** So many requests are under way at once; a stream is one until it ends. */
 const maxAtOnce = 50
 
@@ -55,13 +53,17 @@ export function createAgentRelay(
 ): { readonly handle: ApiHandler; close(): Promise<void> } {
   const { clock } = host
   const ways = {
-    here: createWay({ ...given, allow: [...allow, ...loopback] }, clock),
+    here: createWay({ ...given, allow, allowLoopback: true }, clock),
     elsewhere: createWay({ ...given, allow }, clock),
   }
   const isFronted = hasProxy(host.options)
   let running = 0
 
-  async function answer(call: ApiCall, agent: ForeignAgent): Promise<HttpReply> {
+  async function answer(
+    call: ApiCall,
+    agent: ForeignAgent,
+    left: AbortController,
+  ): Promise<HttpReply> {
     const body = bodyOf(call)
     if (body.kind === 'card') return ok(await describeAgent(agent))
     if (body.kind === 'check') return ok(await checkAgent(agent))
@@ -71,7 +73,8 @@ export function createAgentRelay(
     if (!isAsyncIterable(result))
       return ok<RelayAnswer>({ result: JSON.parse(JSON.stringify(result ?? null)) })
     running++
-    const frames = framesOf(result as EventStream, () => running--) // an operation's only iterable
+    const stream = result as EventStream // an operation's only iterable
+    const frames = new RelayedFrames(stream, left, () => running--)
     return { status: 200, headers: streamHeaders, body: frames }
   }
 
@@ -85,10 +88,11 @@ export function createAgentRelay(
       running++
       try {
         const way = isLocal ? ways.here : ways.elsewhere
-        const { signal } = request
-        const agent = { ...way, ...addressOf(bodyOf(call)), clock, ...(signal && { signal }) }
+        const left = new AbortController()
+        const signal = eitherOf(left.signal, request.signal)
+        const agent = { ...way, ...addressOf(bodyOf(call)), clock, signal }
         way.guard.check(agent.url, 'url')
-        return await answer(call, agent)
+        return await answer(call, agent, left)
       } finally {
         running--
       }
@@ -102,6 +106,10 @@ export function createAgentRelay(
   }
 }
 
+function eitherOf(one: AbortSignal, other: AbortSignal | undefined): AbortSignal {
+  return other ? AbortSignal.any([one, other]) : one
+}
+
 const limits = {
   connectMs: 10_000,
   requestMs: 120_000,
@@ -110,8 +118,8 @@ const limits = {
   maxStreamBytes: 64 * 1024 * 1024,
 }
 
-function createWay({ allow = [], lookup }: RelayOptions, clock: ConsoleHost['clock']): Way {
-  const guard = createGuard({ allow, allowHttp: true, ...(lookup && { lookup }) })
+function createWay(options: GuardOptions, clock: ConsoleHost['clock']): Way {
+  const guard = createGuard({ ...options, allowHttp: true })
   return { guard, http: createHttp({ ...limits, rules: guard.rules, clock }) }
 }
 
@@ -136,8 +144,51 @@ async function callAgent(
   })
 }
 
+/**
+ * The frames of a stream, to be read once. A generator alone would say that it is over neither where its reader left
+ * before the first frame nor while it waits for the next one.
+ */
+class RelayedFrames implements AsyncIterableIterator<string> {
+  readonly #stream: EventStream
+  readonly #left: AbortController
+  readonly #frames: AsyncGenerator<string>
+  #over: (() => void) | undefined
+  #isBegun = false
+
+  constructor(stream: EventStream, left: AbortController, over: () => void) {
+    this.#left = left
+    this.#stream = stream
+    this.#frames = framesOf(stream)
+    this.#over = over
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<string>> {
+    this.#isBegun = true
+    const next = await this.#frames.next()
+    if (next.done) this.#end()
+    return next
+  }
+
+  /** The reader has left: the place is free at once, and the agent is asked no more. */
+  async return(): Promise<IteratorResult<string>> {
+    this.#end()
+    if (!this.#isBegun) await this.#stream[Symbol.asyncIterator]().return?.()
+    return this.#frames.return(undefined)
+  }
+
+  #end(): void {
+    this.#over?.()
+    this.#over = undefined
+    this.#left.abort()
+  }
+}
+
 /** Events as the page reads them; what breaks the stream off is its last frame. */
-async function* framesOf(stream: EventStream, over: () => void): AsyncGenerator<string> {
+async function* framesOf(stream: EventStream): AsyncGenerator<string> {
   try {
     for await (const batch of stream)
       for (const { seq, event } of batch) {
@@ -147,8 +198,6 @@ async function* framesOf(stream: EventStream, over: () => void): AsyncGenerator<
   } catch (thrown) {
     const { code, message } = toA2AError(thrown)
     yield encodeFrame({ event: 'error', data: JSON.stringify({ error: { code, message } }) })
-  } finally {
-    over()
   }
 }
 

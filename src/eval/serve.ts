@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { z } from 'zod'
 import type { Agent, AgentEvent, Turn } from '../agents/agent.ts'
@@ -8,6 +8,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { dataPart, newArtifact, textOf, textPart } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import { createDeferred, type Deferred } from '../shared/async.ts'
+import { SharedBudget } from '../shared/budget.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { findJson } from '../shared/json.ts'
@@ -39,6 +40,12 @@ export interface EvaluatorOptions {
   readonly guard?: Omit<GuardOptions, 'allowHttp'>
   /** Simulations at the same time, in one evaluation; 3 if absent. */
   readonly maxConcurrency?: number
+  /** Simulations that one message may start: its tasks times its trials; 1,000 if absent. */
+  readonly maxSimulations?: number
+  /** The largest `max_steps` that a message may ask for; 1,000 if absent. */
+  readonly maxSteps?: number
+  /** Evaluations at the same time, one caller half of them; 8 if absent. */
+  readonly maxEvaluations?: number
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
   /** Where it tells what it does; nowhere if absent. */
@@ -73,8 +80,11 @@ function skill(id: string, name: string, description: string, examples: readonly
 /**
  * Makes an A2A agent of the evaluation itself: asked for one, it runs it, streams how far it is, and ends with the
  * artifact `Result`: a summary in words and `{domain, score, max_score, pass_rate, task_rewards, time_used}`.
+ * Callers see the results of their own evaluations alone: serve it with `auth`, else all are one caller.
  */
 export function createEvaluator(options: EvaluatorOptions): Agent {
+  const { maxEvaluations: max = 8 } = options
+  const running = new SharedBudget({ max, share: Math.ceil(max / 2) })
   return defineAgent(
     {
       name: 'Corral evaluator',
@@ -82,18 +92,23 @@ export function createEvaluator(options: EvaluatorOptions): Agent {
       description: 'Measures A2A agents: runs evaluations, lists domains, and shows results',
       skills,
     },
-    (message, turn) => answer(options, message, turn),
+    (message, turn) => answer({ ...options, running }, message, turn),
   )
 }
 
+/** The options, and how many evaluations run. */
+interface BoundedEvaluator extends EvaluatorOptions {
+  readonly running: SharedBudget
+}
+
 async function* answer(
-  options: EvaluatorOptions,
+  options: BoundedEvaluator,
   message: Message,
   turn: Turn,
 ): AsyncGenerator<AgentEvent> {
   const request = readRequest(message)
   if (request.skill === 'run_evaluation') yield* run(options, request, turn)
-  else yield turn.reply([dataPart(await look(options, request))])
+  else yield turn.reply([dataPart(await look(options, request, ownerOf(turn)))])
 }
 
 /** What can be asked of the evaluator. */
@@ -179,29 +194,72 @@ function readCall({ name, arguments: args }: ToolCallRequest): EvaluatorRequest 
 }
 
 async function* run(
-  options: EvaluatorOptions,
+  options: BoundedEvaluator,
   request: RunRequest,
   turn: Turn,
 ): AsyncGenerator<AgentEvent> {
-  const { domains = builtInDomains, archive } = options
-  const { clock = systemClock } = options
+  const { domains = builtInDomains, running } = options
   const domain = Object.hasOwn(domains, request.domain) ? domains[request.domain] : undefined
   if (!domain) throw new ValidationError('There is no such domain; ask for list_domains')
+  mustBeWithin(options, request, domain)
   const around = checkAgent(options, request.agent_endpoint)
-  const id = newId()
+  const owner = ownerOf(turn)
+  const holder = JSON.stringify(owner)
+  if (!running.take(holder, 1))
+    throw new A2AError('unavailable', 'Too many evaluations run; try again when one has ended', {
+      retryAfterSeconds: 60,
+    })
+  try {
+    const id = newId()
+    const path = evaluationPath(options.archive, id)
+    await writeOwner(path, owner)
+    const plan = { id, domain, saveTo: path, ...limits(request) }
+    yield* evaluate(
+      options,
+      { ...plan, agent: { endpoint: request.agent_endpoint } },
+      {
+        turn,
+        around,
+      },
+    )
+  } finally {
+    running.give(holder, 1)
+  }
+}
+
+const defaultMaxSimulations = 1_000
+
+const defaultMaxSteps = 1_000
+
+/** One message may not start work without end. */
+function mustBeWithin(
+  { maxSimulations = defaultMaxSimulations, maxSteps = defaultMaxSteps }: EvaluatorOptions,
+  { task_ids, num_tasks, num_trials = 1, max_steps = 0 }: RunRequest,
+  { tasks }: Domain,
+): void {
+  const chosen = task_ids?.length ?? Math.min(num_tasks ?? tasks.length, tasks.length)
+  const asked = chosen * num_trials
+  if (asked > maxSimulations)
+    throw new ValidationError(
+      `${chosen} tasks with ${num_trials} trials are ${asked} simulations, and one request may start ${maxSimulations}: ask for fewer num_tasks or num_trials`,
+    )
+  if (max_steps > maxSteps)
+    throw new ValidationError(`max_steps must be at most ${maxSteps}, not ${max_steps}`)
+}
+
+/** Runs an evaluation and says how far it is. */
+async function* evaluate(
+  options: EvaluatorOptions,
+  plan: EvaluationOptions & { readonly domain: Domain },
+  { turn, around }: { readonly turn: Turn; readonly around: ReturnType<typeof checkAgent> },
+): AsyncGenerator<AgentEvent> {
+  const { clock = systemClock, user = scriptedUser, maxConcurrency = 3, log = silent } = options
   const started = clock.elapsed()
   const queue = createEventQueue<string>()
   const evaluation: EvaluationOptions = {
-    id,
-    domain,
-    agent: { endpoint: request.agent_endpoint },
-    user: options.user ?? scriptedUser,
-    saveTo: evaluationPath(archive, id),
-    maxConcurrency: options.maxConcurrency ?? 3,
-    log: options.log ?? silent,
-    clock,
+    ...plan,
+    ...{ user, maxConcurrency, log, clock },
     signal: turn.signal,
-    ...limits(request),
     onProgress: ({ done, total, simulation, successes, scored }) =>
       queue.push(
         `${done}/${total} ${simulation.task_id}: ${simulation.termination_reason}, ${successes}/${scored} passed`,
@@ -211,9 +269,11 @@ async function* run(
   running.catch(() => {}) // awaited below, after the progress
   const back = turn.away()
   try {
-    yield turn.status('TASK_STATE_WORKING', `Evaluation ${id} on ${domain.name}`)
+    yield turn.status('TASK_STATE_WORKING', `Evaluation ${plan.id} on ${plan.domain.name}`)
     for await (const line of queue) yield turn.status('TASK_STATE_WORKING', line)
   } finally {
+    // A caller that has left does not free the place of an evaluation that still runs.
+    await running.catch(() => {})
     await back()
   }
   const seconds = round((clock.elapsed() - started) / 1000, 3)
@@ -277,6 +337,36 @@ function createEventQueue<T>(): EventQueue<T> {
   }
 }
 
+/** The caller that an evaluation belongs to. */
+interface EvaluationOwner {
+  readonly tenant: string
+  readonly user: string
+}
+
+function ownerOf({ tenant, caller }: Turn): EvaluationOwner {
+  return { tenant, user: caller.userId }
+}
+
+/** Stands beside the results of a known caller's evaluation; those without it belong to the anonymous caller. */
+const ownerFile = 'caller.json'
+
+async function writeOwner(path: string, { tenant, user }: EvaluationOwner): Promise<void> {
+  if (tenant === '' && user === '') return
+  await mkdir(path, { recursive: true })
+  await writeFile(join(path, ownerFile), JSON.stringify({ tenant, user }))
+}
+
+/** Whether an evaluation belongs to a caller; what cannot be read belongs to none. */
+async function isOwn(path: string, { tenant, user }: EvaluationOwner): Promise<boolean> {
+  try {
+    const written: unknown = JSON.parse(await readFile(join(path, ownerFile), 'utf8'))
+    return isJsonObject(written) && written.tenant === tenant && written.user === user
+  } catch (error) {
+    const isAbsent = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    return isAbsent && tenant === '' && user === ''
+  }
+}
+
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
 
 /**
@@ -337,13 +427,23 @@ function rewardsByTask({ simulations }: EvalResults): Record<string, number | nu
 async function look(
   { archive, domains = builtInDomains }: EvaluatorOptions,
   request: Exclude<EvaluatorRequest, { skill: 'run_evaluation' }>,
+  owner: EvaluationOwner,
 ): Promise<Json> {
   if (request.skill === 'list_domains')
     return { domains: Object.values(domains).map(describeDomain) }
-  if (request.evaluation_id === undefined)
-    return { evaluations: toJson(await listEvaluations(archive)) }
-  return toJson(await readEvaluation(archive, request.evaluation_id))
+  const { evaluation_id: id } = request
+  if (id === undefined) return { evaluations: toJson(await listOwn(archive, owner)) }
+  if (!(await isOwn(evaluationPath(archive, id), owner))) throw new ValidationError(noResults)
+  return toJson(await readEvaluation(archive, id))
 }
+
+async function listOwn(archive: string, owner: EvaluationOwner): Promise<readonly ArchiveEntry[]> {
+  const all = await listEvaluations(archive)
+  const own = await Promise.all(all.map((one) => isOwn(join(archive, one.evaluation_id), owner)))
+  return all.filter((_, i) => own[i])
+}
+
+const noResults = 'There are no results of this evaluation'
 
 function describeDomain({ name, tasks, splits }: Domain): Json {
   return {
@@ -389,7 +489,7 @@ async function toEntry(archive: string, name: string): Promise<ArchiveEntry | un
 export async function readEvaluation(archive: string, id: string): Promise<EvalResults> {
   const path = evaluationPath(archive, id)
   const recorded = await loadResults(path).catch(() => {
-    throw new ValidationError('There are no results of this evaluation')
+    throw new ValidationError(noResults)
   })
   return requireOwn(recorded)
 }

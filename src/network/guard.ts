@@ -33,6 +33,8 @@ export interface GuardOptions {
    * A range opens addresses, not internal names.
    */
   readonly allow?: readonly string[]
+  /** Whether this machine may be reached, by address and as `localhost`, at the ports that any host may have. */
+  readonly allowLoopback?: boolean
   /** Whether `http:` URLs are allowed; they are not by default. */
   readonly allowHttp?: boolean
   /** How names are resolved; the system's way by default. */
@@ -41,8 +43,9 @@ export interface GuardOptions {
 
 /** Makes a guard. */
 export function createGuard(options: GuardOptions = {}): Guard {
-  const { allowHttp = false, lookup } = options
-  const rules = createRules({ allow: createAllowList(options.allow ?? []), allowHttp, lookup })
+  const { allowHttp = false, allowLoopback = false, lookup } = options
+  const allow = createAllowList([...(options.allow ?? []), ...(allowLoopback ? loopback : [])])
+  const rules = createRules({ allow, allowHttp, allowLoopback, lookup })
   const refusal = (reason: string): A2AError => refused('url', reason)
   let connections: Agent | undefined
 
@@ -123,6 +126,8 @@ interface RuleOptions {
   readonly allow: AllowList
   /** Whether plain http may be spoken. */
   readonly allowHttp: boolean
+  /** Whether the name `localhost` may be used. */
+  readonly allowLoopback?: boolean
   /** Whether hosts that lie inside may name others inside: a card may where all its own addresses are internal. */
   readonly leadsInside?: boolean
   /** How names are resolved; the system's way if absent. */
@@ -156,6 +161,7 @@ function createRules(options: RuleOptions): Rules {
       if (allow.hasHost(host, port)) return undefined
       if (port < 1024 && port !== 80 && port !== 443) return wrongPort
       if (isInside()) return undefined
+      if (host === 'localhost' && options.allowLoopback) return undefined
       if (isIP(host) === 0) return isInternalName(host) ? internal : undefined
       return isPublicAddress(host) || allow.hasAddress(host) ? undefined : internal
     },
@@ -453,7 +459,7 @@ export function ipVersion(text: string): number {
 
 const loopbackWord = 'loopback'
 
-const loopback = ['127.0.0.0/8', '::1']
+const loopback = ['127.0.0.0/8', '::1/128']
 
 /** Whether an entry names addresses: one (`192.0.2.1`), a range (`10.0.0.0/8`), or `loopback`. */
 export function isRange(entry: string): boolean {

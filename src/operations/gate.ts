@@ -5,7 +5,6 @@ import {
   anonymous,
   type Call,
   type Dispatch,
-  mustBeInTenant,
   mustHaveScope,
   mustReachAgent,
   noExtensions,
@@ -13,6 +12,8 @@ import {
   operations,
   type RequestOf,
   type ResultOf,
+  tenantFor,
+  tenantHeader,
 } from '../protocol/operations.ts'
 import { parseRequest, type RequestLimits } from '../protocol/schema.ts'
 import { idFault } from '../protocol/schema-checks.ts'
@@ -167,9 +168,9 @@ export function createGate(service: Service): Dispatch {
       const extensions = negotiate(card, call)
       mustOffer(name, card)
       const passed = checked(call, auth, extensions)
-      const meant = parseRequest(name, request, limits)
-      if (call.idempotencyKey !== undefined) mustBeKey(call.idempotencyKey)
-      if (auth.tenants) mustBeInTenant(auth, tenantOf(meant))
+      const parsed = parseRequest(name, request, limits)
+      if (call.idempotencyKey !== undefined) mustBeId('Idempotency-Key', call.idempotencyKey)
+      const meant = inTenant(parsed, call, auth)
       if (auth.scopes && registersWebhook(meant)) mustHaveScope(auth, 'push')
       const result = await service.handlers[name](service, meant, passed)
       const ms = clock.elapsed() - startedAt
@@ -232,12 +233,22 @@ function isChecked(call: Call): call is CheckedCall {
   return call.auth !== undefined && call.extensions !== undefined
 }
 
-function mustBeKey(key: string): void {
-  const description = idFault(key)
+function mustBeId(header: string, value: string): void {
+  const description = idFault(value)
   if (description !== undefined)
-    throw new A2AError('invalidParams', `The Idempotency-Key header ${description}`, {
-      violations: [{ field: 'Idempotency-Key', description }],
+    throw new A2AError('invalidParams', `The ${header} header ${description}`, {
+      violations: [{ field: header, description }],
     })
+}
+
+/** The request in its tenant: the one that it names, else the header's, else the only one of the credential. */
+function inTenant<R extends object>(request: R, call: Call, auth: AuthContext): R {
+  const own = tenantOf(request)
+  const header = own === '' ? call.headers?.[tenantHeader] : undefined
+  if (!auth.tenants && !header) return request
+  if (header) mustBeId('A2A-Tenant', header)
+  const tenant = tenantFor(auth, own || header || '')
+  return tenant === own ? request : { ...request, tenant }
 }
 
 function tenantOf(request: object): string {

@@ -303,7 +303,10 @@ export interface AuthContext {
    * no scope, everything but `operator`.
    */
   readonly scopes?: readonly string[]
-  /** The tenants that the credential is good for, the empty string for requests that name none; any if absent. */
+  /**
+   * The tenants that the credential is good for, the empty string for requests that name none; any if absent. A request
+   * that names none is in the only tenant of a credential that has one.
+   */
   readonly tenants?: readonly string[]
 }
 
@@ -431,10 +434,25 @@ export function mustReachAgent({ scopes }: Grant, id: string): void {
     throw insufficient(own)
 }
 
-/** @throws A2AError `forbidden` for a tenant that the credential is not good for. */
-export function mustBeInTenant({ tenants }: Grant, tenant: string): void {
-  if (tenants && !tenants.includes(tenant))
+/** The header that names the tenant of a request which cannot name one itself. */
+export const tenantHeader = 'a2a-tenant'
+
+/**
+ * The tenant that a call is in: the one that it names, else the only one that its credential is good for. The empty
+ * string names none.
+ * @throws A2AError `forbidden` for a tenant that the credential is not good for.
+ */
+export function tenantFor({ tenants }: Grant, named: string): string {
+  if (!tenants || tenants.includes(named)) return named
+  const [only] = tenants
+  if (named !== '' || only === undefined)
     throw new A2AError('forbidden', 'These credentials are not good for this tenant')
+  if (tenants.some((tenant) => tenant !== only))
+    throw new A2AError(
+      'forbidden',
+      'These credentials are good for several tenants; name one in the request or by the header A2A-Tenant',
+    )
+  return only
 }
 
 function isScopeName(scope: string): scope is ScopeName {

@@ -21,7 +21,7 @@ import { type Logger, tellsAll } from '../shared/log.ts'
 import { readUrl } from '../shared/text.ts'
 import type { ClusterFacts } from '../store/feed.ts'
 import type { Store } from '../store/store.ts'
-import { forKnown, refusedPage } from './access/auth.ts'
+import { forAnyone, forKnown, refusedPage } from './access/auth.ts'
 import {
   type BrowserRules,
   createMarks,
@@ -122,16 +122,16 @@ function createHandler(
 }
 
 function createRoute(server: ServerContext, { openai, mcp }: Endpoints): HttpHandler {
-  const { mounts } = server
+  const { mounts, visitors } = server
+  const missing = forAnyone(visitors, ({ path }) => noAgent(server, path))
   const find = createRouteTable(serverRoutes, { ...createPages(server), ...openai, mcp })
   return (request) => {
     const own = find(request.path)
     if (own) return own(request)
     const named = splitAgentPath(request.path)
     if (named) {
-      const id = decodeSegment(named.id)
-      const mount = mounts.get(id)
-      return mount ? mount.handle({ ...request, path: named.below }) : noAgent(server, id)
+      const mount = mounts.get(decodeSegment(named.id))
+      return mount ? mount.handle({ ...request, path: named.below }) : missing(request)
     }
     const first = mounts.values().next().value
     return first ? first.handle(request) : notFound
@@ -148,7 +148,8 @@ function withConsole(route: HttpHandler, served: ServerConsole, isLocal: boolean
 }
 
 /** Names those there are where anyone may see the catalogue. */
-function noAgent({ auth, logger, mounts }: ServerContext, agent: string): HttpReply {
+function noAgent({ auth, logger, mounts }: ServerContext, path: string): HttpReply {
+  const agent = decodeSegment(splitAgentPath(path)?.id ?? '')
   if (tellsAll(logger)) logger.info({ agent }, 'There is no such agent')
   if (!auth.open) return notFound
   const some = [...mounts.keys()].slice(0, maxNamed).join(', ')
@@ -229,7 +230,7 @@ function createOpenAI({
   return createOpenAIBinding({
     dispatchOf: (model) => mounts.get(model)?.dispatch,
     models: () => [...mounts.values()].map(toModel),
-    identify: visitors.identify,
+    identify: visitors.visit,
     clock,
     ...(heartbeatMs !== undefined && { heartbeatMs }),
   })
@@ -244,6 +245,7 @@ function createMcp({
   return createMcpBinding({
     offers: () => Promise.all([...mounts.values()].map(toOffer)),
     identify: visitors.identify,
+    visit: visitors.visit,
     ...(Array.isArray(origins) && { allowedOrigins: origins }),
   })
 }
@@ -268,6 +270,7 @@ function createPages(
   server: ServerContext,
 ): RouteHandlers<Extract<ServerRoute, 'health' | 'metrics' | 'catalogue' | 'keys' | 'resource'>> {
   const keys = keysReply(server.options)
+  const resource = resourcePage(server)
   const { visitors, metrics } = server
   return {
     health: createHealthPage(server),
@@ -275,8 +278,8 @@ function createPages(
       metrics.page({ ...gauges(server), ...(await clusterGauges(server)) }),
     ),
     catalogue: forKnown(visitors, ({ base }) => catalogue(server, base)),
-    keys: keys && (() => keys),
-    resource: resourcePage(server),
+    keys: keys && forAnyone(visitors, () => keys),
+    resource: resource && forAnyone(visitors, resource),
   }
 }
 
@@ -389,6 +392,7 @@ function createHealthPage(server: ServerContext): HttpHandler {
   return async (request) => {
     if (new URLSearchParams(request.query).has('live')) return alive
     try {
+      await visitors.countPage(request, 'health')
       const visitor = await visitors.find(request)
       return await page(visitor !== undefined)
     } catch (thrown) {

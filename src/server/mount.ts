@@ -30,7 +30,7 @@ import type {
 } from '../protocol/types.ts'
 import type { Mutable } from '../shared/json.ts'
 import { type Logger, tellsAll } from '../shared/log.ts'
-import { openAuth } from './access/auth.ts'
+import { forAnyone, openAuth } from './access/auth.ts'
 import type { ServerOptions } from './options.ts'
 import type { ServerContext } from './server.ts'
 
@@ -181,7 +181,7 @@ function createRoutes(
       ranch: rpc('ranch'),
       rc: rpc('1.0-rc'),
       ranchStream: rpc('ranch', true),
-      card: createCardPage(server, identity),
+      card: forAnyone(server.visitors, createCardPage(server, identity)),
     },
     onFirstUse(() => createRestBinding({ ...wire, errorTable: options.errorTable ?? '1.0.1' })),
   )

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -35,6 +35,18 @@ describe('serving a configuration', () => {
     expect(existsSync(store)).toBe(true)
     await close()
     await close()
+  })
+
+  test('keeps the directory of its own for its user alone, also one that was there', async () => {
+    const modeOf = (name: string): number => statSync(join(directory, name)).mode & 0o777
+    mkdirSync(join(directory, 'there/.corral'), { recursive: true, mode: 0o755 })
+    for (const place of ['.corral', 'there/.corral']) {
+      await (await serve(`store = "${place}/tasks.db"`)).close()
+      expect(modeOf(place)).toBe(0o700)
+    }
+    mkdirSync(join(directory, 'data'), { mode: 0o755 })
+    await serve('store = "data/tasks.db"')
+    expect(modeOf('data')).toBe(0o755)
   })
 
   test.each(['memory', 'tasks.db'])(

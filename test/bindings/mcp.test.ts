@@ -56,6 +56,30 @@ describe('an agent offered over streamable HTTP', () => {
     ])
   })
 
+  test('has a tool of its own, though its id would give it the name of another', async () => {
+    const long = `https://agents.example/${'x'.repeat(64)}`
+    const ids = ['a://b', 'a___b', 'a://b?', 'a://b#', `${long}/1`, `${long}/2`]
+    const agents = ids.map((id) => defineAgent({ id, name: id }, () => `I am ${id}`))
+    const listed = async (order: readonly Agent[]) => {
+      const server = await createServer({ agents: order })
+      const listening = await listen(server, { port: 0, host: '127.0.0.1' })
+      closing.push(listening.close)
+      const client = await connect(`${listening.url}/mcp`)
+      const { tools } = await client.listTools()
+      const answers = tools.map(async ({ name }) => {
+        const { content } = await client.callTool({ name, arguments: { message: 'who?' } })
+        return [name, JSON.stringify(content)] as const
+      })
+      return new Map(await Promise.all(answers))
+    }
+    const tools = await listed(agents)
+    expect(tools.size).toBe(ids.length)
+    expect(tools.get('a___b')).toContain('I am a___b')
+    for (const [name, answer] of await listed(agents.toReversed()))
+      expect([name, answer]).toEqual([name, tools.get(name)])
+    for (const name of tools.keys()) expect(name).toMatch(/^[\w-]{1,64}$/)
+  })
+
   test.each(['legacy', 'auto'] as const)(
     'answers a client of the %s revision, and says where its answer stands',
     async (mode) => {

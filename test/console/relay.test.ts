@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { isStreamed } from '../../src/bindings/http.ts'
 import { signCard } from '../../src/protocol/signature.ts'
 import { serve } from '../acceptance/serve.ts'
 import { hostileUrls } from '../network/corpus/urls.ts'
@@ -121,6 +122,48 @@ describe('on a server for this machine', () => {
     const { api } = await openScene()
     for (const url of ['http://10.0.0.7/', 'http://192.168.1.1:8080', 'http://169.254.169.254/'])
       expect((await api('relay', posted({ kind: 'card', url }))).status, url).toBe(400)
+  })
+
+  test('ports that no agent has are refused on this machine, by name and by address', async () => {
+    const { api } = await openScene()
+    for (const host of ['localhost', '127.0.0.1', '[::1]', 'LOCALHOST.']) {
+      const { status, json } = await api(
+        'relay',
+        posted({ kind: 'card', url: `http://${host}:22` }),
+      )
+      expect([status, json.error.message], host).toEqual([400, expect.stringContaining('port')])
+    }
+    const { url } = await serve(worker)
+    const named = url.replace('127.0.0.1', 'localhost')
+    expect((await api('relay', posted({ kind: 'card', url: named }))).status).toBe(200)
+  })
+
+  test.each([
+    ['before the first frame', false],
+    ['while it waits for the next frame', true],
+  ])('a reader that leaves a stream %s frees its place at once', async (_, isRead) => {
+    const { server } = await openScene()
+    const handle = server.localHandle('127.0.0.1')
+    const { url } = await serve(worker)
+    const ask = (operation: string, request: object) =>
+      handle({
+        method: 'POST',
+        path: '/console/api/relay',
+        query: '',
+        headers: { 'content-type': 'application/json', host: 'localhost' },
+        body: JSON.stringify({ kind: 'call', url, operation, request }),
+        client: '127.0.0.1',
+      })
+    for (let i = 0; i < 50; i++) {
+      const { body } = await ask('SendStreamingMessage', { message: message('work') })
+      if (!isStreamed(body)) throw new Error('It is a stream')
+      const frames = body[Symbol.asyncIterator]()
+      for (let frame = ''; isRead && !frame.includes('statusUpdate'); )
+        frame = String((await frames.next()).value)
+      if (isRead) void frames.next()
+      void frames.return?.()
+    }
+    expect((await ask('ListTasks', {})).status).toBe(200)
   })
 })
 

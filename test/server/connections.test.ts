@@ -2,6 +2,8 @@ import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
+import { createFakeClock } from '../../src/testing/index.ts'
+import { createScriptedAgent } from '../conformance/agent.ts'
 import { rpc, serveAgent, text } from './sockets.ts'
 import { head, type Observed, observe, openClient, type RawClient } from './wire.ts'
 
@@ -123,6 +125,85 @@ describe('at the bound of connections', () => {
     client.socket.write(bodies.map((one) => head({ 'content-length': one.length }) + one).join(''))
     const all = await client.until('"id":3}')
     expect([...all.matchAll(/"id":(\d)\}/g)].map(([, id]) => id)).toEqual(['1', '2', '3'])
+  })
+})
+
+/** So many requests in one write: the server finds all of them in one piece. */
+function pipelined(count: number, words: string): string {
+  const one = (id: number): string => {
+    const body = String(rpc('SendMessage', text(words), id).body)
+    return head({ 'content-length': body.length }) + body
+  }
+  return Array.from({ length: count }, (_, i) => one(i + 1)).join('')
+}
+
+describe('requests that a client sends before the earlier ones are answered', () => {
+  test('above eight the server reads no more until some are answered, then goes on', async () => {
+    const agent = createScriptedAgent()
+    const { port, url, sockets } = await observe({ agents: [agent] })
+    const client = await openClient(port)
+    client.socket.write(pipelined(9, 'hold'))
+    while (!sockets[0]?.isPaused()) await new Promise(setImmediate)
+    while (agent.heard.length < 9) await new Promise(setImmediate)
+    const before = sockets[0].bytesRead
+    client.socket.write(`${live}${head({ 'content-length': 64 })}${' '.repeat(64)}`)
+    for (let i = 0; i < 20; i++) await fetch(`${url}/health?live=1`)
+    expect(sockets[0].bytesRead).toBe(before)
+    agent.release()
+    const all = await client.until('-32700')
+    const ids = [...all.matchAll(/"id":(\d+)\}/g)].map(([, id]) => Number(id))
+    expect(ids).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+    expect(all).toContain('"status":"alive"')
+    expect(isOpen(client)).toBe(true)
+  })
+
+  test('a body that the server itself does not read is not too slow', async () => {
+    const clock = createFakeClock()
+    const agent = createScriptedAgent()
+    const { port, sockets } = await observe({ agents: [agent], clock })
+    const client = await openClient(port)
+    const body = String(rpc('SendMessage', text('late'), 10).body)
+    client.socket.write(pipelined(9, 'hold') + head({ 'content-length': body.length }))
+    while (!sockets[0]?.isPaused() || agent.heard.length < 9) await new Promise(setImmediate)
+    client.socket.write(body)
+    for (let i = 0; i < 20; i++) clock.advance(4_000)
+    agent.release()
+    expect(await client.until('"id":10}')).not.toContain('HTTP/1.1 408')
+  })
+
+  test('above thirty-two the connection is closed, and no more of them is begun', async () => {
+    const { listening, agent } = await serveAgent()
+    const client = await openClient(listening.port)
+    client.socket.write(pipelined(200, 'hold'))
+    expect(await client.closed()).toBe('')
+    expect(agent.heard.length).toBeLessThanOrEqual(32)
+    expect((await fetch(`${listening.url}/health?live=1`)).status).toBe(200)
+  })
+
+  test('thousands of pages in one piece cost the answers of few', async () => {
+    let asked = 0
+    const { listening } = await serveAgent({
+      routes() {
+        asked++
+        return undefined
+      },
+    })
+    const client = await openClient(listening.port)
+    client.socket.on('error', () => {})
+    client.socket.write(live.repeat(1_200))
+    await client.closed()
+    expect(asked).toBeLessThanOrEqual(32)
+  })
+
+  test('a long row of them, a few at a time, is answered on one connection', async () => {
+    const { listening } = await serveAgent()
+    const client = await openClient(listening.port)
+    for (let round = 1; round <= 50; round++) {
+      client.socket.write(live.repeat(8))
+      while ((await client.until('alive')).split('"alive"').length <= round * 8)
+        await new Promise(setImmediate)
+    }
+    expect(isOpen(client)).toBe(true)
   })
 })
 

@@ -27,6 +27,53 @@ const pages: Readonly<
     post(`${url}/mcp`, list, { accept: 'application/json, text/event-stream', ...headers }),
 }
 
+/** Two pages a second are free, and this is all that there is beside. */
+const hardly = { requests: 1, windowSeconds: 3_600 }
+
+/** What two hundred such requests at once are answered with. */
+async function statuses(ask: () => Promise<{ readonly status: number }>): Promise<number[]> {
+  const all = await Promise.all(Array.from({ length: 200 }, () => ask()))
+  return all.map(({ status }) => status)
+}
+
+describe('a flood of pages', () => {
+  const signer = { sign: async () => '', jwks: () => ({ keys: [] }) }
+  test.each([
+    '/.well-known/agent-card.json',
+    '/agents/echo/.well-known/agent-card.json',
+    '/agents/nobody/rpc',
+    '/agents',
+    '/metrics',
+    '/health',
+    '/.well-known/jwks.json',
+    '/v1/models',
+  ])('counts in the share of its address: %s', async (path) => {
+    const { url } = await serve({
+      agents: [echo],
+      logger: false,
+      rateLimit: hardly,
+      pushNotifications: { signer },
+    })
+    const all = await statuses(() => get(url + path))
+    expect(all).toContain(429)
+    expect((await get(`${url}/health?live=1`)).status).toBe(200)
+  })
+
+  test('does not take the free polls of a probe', async () => {
+    const { url } = await serve({ agents: [echo], logger: false, rateLimit: hardly })
+    await statuses(() => get(`${url}/agents`))
+    expect((await get(`${url}/health`)).status).toBe(200)
+  })
+
+  test('is nothing that a client which reads the card first has to pay for', async () => {
+    const { url } = await serve({ agents: [echo], logger: false, rateLimit: hardly })
+    expect((await get(`${url}/.well-known/agent-card.json`)).status).toBe(200)
+    const message = { role: 'user', messageId: 'm', parts: [{ kind: 'text', text: 'hi' }] }
+    const sent = await rpc(url, { method: 'message/send', params: { message } })
+    expect(sent.result).toBeDefined()
+  })
+})
+
 describe('where authentication is required', () => {
   test.each(Object.entries(pages))('%s asks who calls', async (_path, ask) => {
     const url = await open()
@@ -48,6 +95,15 @@ describe('where authentication is required', () => {
       jsonrpc: '2.0',
       error: { code: -32600 },
     })
+  })
+
+  test('known callers have their pages counted, each in its own share', async () => {
+    const authenticators = [bearer({ tokens: { t: 'ann', u: 'bob' } })]
+    for (const ask of Object.values(pages)) {
+      const url = await open({ auth: { authenticators }, rateLimit: hardly })
+      expect(await statuses(() => ask(url, known))).toContain(429)
+      expect((await ask(url, { authorization: 'Bearer u' })).status).toBe(200)
+    }
   })
 
   test('cards and the life of the server stay open', async () => {

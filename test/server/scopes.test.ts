@@ -1,12 +1,15 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
+import { A2AAgent } from '../../src/agents/remote/agent.ts'
+import { A2AClient, JsonRpcTransport } from '../../src/client/index.ts'
 import { type AuthContext, hasScope, operations } from '../../src/protocol/operations.ts'
-import { bearer, extractor, type ServerOptions } from '../../src/server/index.ts'
+import { bearer, createServer, extractor, type ServerOptions } from '../../src/server/index.ts'
 import { get, type Posted, post, serve } from '../acceptance/serve.ts'
 import { type Act, act, type RawRequest, wires } from '../acceptance/wires.ts'
+import { start } from '../cli/corral.ts'
 import { rest10, rpc10 } from '../contracts/binding.ts'
 
-const echo = defineAgent({ id: 'echo', name: 'Echo' }, () => 'hi')
+const echo = defineAgent({ id: 'echo', name: 'Echo' }, (_, { tenant }) => `hi from [${tenant}]`)
 const other = defineAgent({ id: 'other', name: 'Other' }, () => 'ho')
 
 const callers = <K extends string>(all: Record<K, AuthContext>): Record<K, AuthContext> => all
@@ -23,6 +26,7 @@ const users = callers({
   tenant: { userId: 'tenant', tenants: ['acme'] },
   homeless: { userId: 'homeless', tenants: [] },
   both: { userId: 'both', tenants: ['', 'acme'] },
+  several: { userId: 'several', tenants: ['acme', 'zeta'] },
 })
 type User = keyof typeof users
 const as = (user: User): Record<string, string> => ({ authorization: `Bearer ${user}` })
@@ -125,16 +129,23 @@ const inContext = JSON.stringify({ ...JSON.parse(chat), metadata: { context_id: 
 const mcp = (method: string, params: object = {}): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 const callTool = mcp('tools/call', { name: 'echo', arguments: { message: 'hi' } })
+const said = { messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
+const v03 = mcp('message/send', { message: said })
+const ranch = mcp('message/send', { message: { role: 'user', parts: [{ text: 'hi' }] } })
 const mcpHeaders = { accept: 'application/json, text/event-stream' }
 
 describe('a door that is not A2A’s', () => {
-  const ask = (url: string, user: User): Promise<readonly Posted[]> =>
-    Promise.all([
-      post(`${url}/v1/chat/completions`, chat, as(user)),
-      post(`${url}/v1/chat/completions`, inContext, as(user)),
-      post(`${url}/v1/chat`, chat, as(user)),
-      post(`${url}/mcp`, callTool, { ...mcpHeaders, ...as(user) }),
+  const ask = (url: string, user: User, more: object = {}): Promise<readonly Posted[]> => {
+    const headers = { ...as(user), ...more }
+    return Promise.all([
+      post(`${url}/v1/chat/completions`, chat, headers),
+      post(`${url}/v1/chat/completions`, inContext, headers),
+      post(`${url}/v1/chat`, chat, headers),
+      post(`${url}/mcp`, callTool, { ...mcpHeaders, ...headers }),
+      post(`${url}/rpc`, ranch, headers),
+      post(url, v03, headers),
     ])
+  }
 
   test('needs the scope to send, and no other', async () => {
     const url = await open()
@@ -146,11 +157,35 @@ describe('a door that is not A2A’s', () => {
     }
   })
 
-  test('has no tenant, so a credential for tenants needs the empty one', async () => {
+  test.each<[User, string | undefined, string]>([
+    ['tenant', undefined, 'acme'],
+    ['tenant', 'acme', 'acme'],
+    ['both', undefined, ''],
+    ['both', 'acme', 'acme'],
+    ['several', 'zeta', 'zeta'],
+    ['all', undefined, ''],
+    ['all', 'zeta', 'zeta'],
+  ])('puts %s, whose header names %s, in the tenant "%s"', async (user, named, tenant) => {
     const url = await open()
-    for (const { status } of await ask(url, 'tenant')) expect(status).toBe(403)
-    for (const { status, text } of await ask(url, 'both'))
-      expect([status, text]).toEqual([200, expect.stringContaining('hi')])
+    const header = named === undefined ? {} : { 'a2a-tenant': named }
+    for (const { status, text } of await ask(url, user, header))
+      expect([status, text]).toEqual([200, expect.stringContaining(`[${tenant}]`)])
+  })
+
+  test.each<[User, string | undefined]>([
+    ['tenant', 'zeta'],
+    ['homeless', undefined],
+    ['several', undefined],
+    ['several', 'other'],
+  ])('rejects %s, whose header names %s', async (user, named) => {
+    const url = await open()
+    const header = named === undefined ? {} : { 'a2a-tenant': named }
+    for (const { status } of await ask(url, user, header)) expect(status).toBe(403)
+  })
+
+  test('takes no header that is no tenant', async () => {
+    const headers = { ...as('all'), 'a2a-tenant': 'x'.repeat(257) }
+    expect((await post(`${await open()}/v1/chat`, chat, headers)).status).toBe(400)
   })
 })
 
@@ -171,7 +206,7 @@ describe('a tenant', () => {
     const url = await open()
     const bodies = new Map<string, Set<string>>()
     for (const user of ['tenant', 'homeless'] as const)
-      for (const tenant of [{ tenant: 'zeta' }, {}])
+      for (const tenant of user === 'homeless' ? [{ tenant: 'zeta' }, {}] : [{ tenant: 'zeta' }])
         for (const request of requests(tenant)) {
           const response = await act(url, request, as(user))
           expect(response.status).toBe(403)
@@ -185,12 +220,70 @@ describe('a tenant', () => {
     const url = await open()
     for (const [user, tenant] of [
       ['tenant', { tenant: 'acme' }],
+      ['tenant', {}],
       ['both', { tenant: 'acme' }],
       ['both', {}],
       ['all', { tenant: 'zeta' }],
     ] as const)
       for (const request of requests(tenant))
         expect((await act(url, request, as(user))).status).not.toBe(403)
+  })
+})
+
+describe('a client that names a tenant', () => {
+  const wanted = [
+    ...[
+      { bindings: ['JSONRPC'], versions: ['1.0'] },
+      { bindings: ['JSONRPC'], versions: ['0.3'] },
+    ],
+    ...[
+      { bindings: ['HTTP+JSON'], versions: ['1.0'] },
+      { bindings: ['HTTP+JSON'], versions: ['0.3'] },
+    ],
+  ]
+
+  test.each(wanted)('is in it over $bindings $versions', async (wire) => {
+    const client = new A2AClient({
+      ...{ serverUrl: await open(), headers: as('several'), tenant: 'zeta' },
+      ...wire,
+    })
+    onTestFinished(() => client.close())
+    const sent = await client.sendMessage('hello')
+    expect(JSON.stringify(sent)).toContain('[zeta]')
+    const id = 'task' in sent ? sent.task.id : ''
+    expect(await client.getTask(id)).toMatchObject({ id })
+  })
+
+  test('is in it over a transport of its own choice, and within the process', async () => {
+    const url = await open()
+    const transport = new JsonRpcTransport(`${url}/rpc`)
+    const over = new A2AClient({ transport, headers: as('several'), tenant: 'zeta' })
+    const server = await createServer({ agents: [echo] })
+    const within = new A2AClient({ dispatch: server.dispatch(), tenant: 'zeta' })
+    onTestFinished(async () => {
+      await over.close()
+      await server.close()
+    })
+    for (const client of [over, within])
+      expect(JSON.stringify(await client.sendMessage('hello'))).toContain('[zeta]')
+  })
+
+  test('may be a remote member of ours', async () => {
+    const endpoint = await open()
+    const auth = { type: 'bearer', token: 'several' } as const
+    const agent = new A2AAgent({ endpoint, auth, tenant: 'zeta' })
+    const { url } = await serve({ agents: [agent], logger: false })
+    const client = new A2AClient(url)
+    onTestFinished(() => client.close())
+    expect(JSON.stringify(await client.sendMessage('hello'))).toContain('[zeta]')
+  })
+
+  test('may be the command', async () => {
+    const url = await open()
+    const run = (...flags: string[]) =>
+      start(['send', url, 'hello', '--bearer-token', 'several', ...flags]).ended
+    expect((await run('--tenant', 'zeta')).stdout).toContain('[zeta]')
+    expect((await run()).stderr).toContain('name one')
   })
 })
 

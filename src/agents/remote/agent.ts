@@ -107,6 +107,7 @@ export class A2AAgent implements Agent {
   constructor(given: A2AAgentOptions) {
     const options = withCallDefaults(validateA2AAgentConfig(given))
     const { endpoint, auth, credentialOrigins, timeoutSeconds, maxRetries, random, reach } = options
+    const { tenant } = options
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.log ?? silent
@@ -123,6 +124,7 @@ export class A2AAgent implements Agent {
     this.#connection = connectRemote(endpoint, {
       ...(auth && { auth: toClientAuth(auth) }),
       ...(credentialOrigins && { credentialOrigins }),
+      ...(tenant !== undefined && { tenant }),
       timeouts: { connectMs: Math.min(ms, 10_000), requestMs: ms, idleMs: Math.max(ms, 60_000) },
       retry: { maxRetries },
       clock: this.#clock,

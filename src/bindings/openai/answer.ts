@@ -472,8 +472,14 @@ export function errorReply(error: A2AError): HttpReply {
   }
 }
 
-/** An agent behind us that answers what was not asked for is a bad gateway. */
-function statusOf({ code }: A2AError): number {
+/**
+ * An agent behind us that answers what was not asked for is a bad gateway. A request that was rejected, as by a guard, or
+ * cancelled is no error of the server: it must not count as one where errors are watched.
+ */
+function statusOf({ code, details }: A2AError): number {
+  const outcome = details.metadata?.openai
+  if (outcome === 'task_rejected') return 400
+  if (outcome === 'task_canceled') return 409
   return code === 'invalidAgentResponse' ? 502 : errorRow(code).http
 }
 

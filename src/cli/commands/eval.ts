@@ -33,11 +33,11 @@ import {
   toMarkdown,
   ValidationError,
 } from '../../eval/index.ts'
-import { createServer, runServer } from '../../server/index.ts'
+import { bearer, createServer, runServer } from '../../server/index.ts'
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import { readUrl, toPrintableLine } from '../../shared/text.ts'
-import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
+import { addCommand, allowUnauthenticated, collect, exits, readSecret, toPort } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { type Screen, stderr, stdout } from '../screen.ts'
 import { toColumns } from '../transcript.ts'
@@ -95,6 +95,11 @@ export function addEvalCommand(program: Command): void {
   add('serve', 'offer evaluations over A2A', 'corral eval serve --port 7300')
     .option('--port <n>', 'port; 0 takes any free one', toPort, 7300)
     .option('--host <name>', 'interface', '127.0.0.1')
+    .option(
+      '--caller <user=token>',
+      'let this user in by a bearer token, also env:NAME or file:PATH; repeatable, then all others are rejected',
+      collect,
+    )
     .option('--allow-unauthenticated', allowUnauthenticated)
     .option('--dir <directory>', 'where evaluations are kept', 'eval-results')
     .option('--domain <directories...>', 'further domains')
@@ -461,6 +466,7 @@ function firstLine(message: string): string {
 interface EvalServeFlags {
   readonly port: number
   readonly host: string
+  readonly caller?: readonly string[]
   readonly allowUnauthenticated?: boolean
   readonly dir: string
   readonly domain?: readonly string[]
@@ -469,7 +475,7 @@ interface EvalServeFlags {
 }
 
 const openRefusal =
-  'Anyone who can reach this machine could start evaluations: leave --host out, or allow it by --allow-unauthenticated'
+  'Anyone who can reach this machine could start evaluations: leave --host out, name those who may by --caller, or allow it by --allow-unauthenticated'
 
 /** Offers evaluations over A2A until a signal ends it. */
 async function serveCommand(flags: EvalServeFlags): Promise<number> {
@@ -482,7 +488,9 @@ async function serveCommand(flags: EvalServeFlags): Promise<number> {
     ...(allowEndpoint && { allowEndpoint: endpointFilter(allowEndpoint) }),
   })
   const { port, host, allowUnauthenticated = false } = flags
-  const server = await createServer({ agents: [evaluator] })
+  const tokens = await readCallers(flags.caller ?? [])
+  const auth = { authenticators: [bearer({ tokens })] }
+  const server = await createServer({ agents: [evaluator], ...(flags.caller && { auth }) })
   const { url, stopped } = await runServer(server, {
     port,
     host,
@@ -493,6 +501,22 @@ async function serveCommand(flags: EvalServeFlags): Promise<number> {
   stderr.write(`Evaluator at ${url}\n`)
   await stopped
   return 0
+}
+
+/** The users that `--caller` names, by their tokens. */
+async function readCallers(entries: readonly string[]): Promise<Readonly<Record<string, string>>> {
+  const tokens = new Map<string, string>()
+  for (const entry of entries) {
+    const cut = entry.indexOf('=')
+    const token = await readSecret(entry.slice(cut + 1))
+    if (cut < 1 || !token)
+      throw new CliError('--caller needs a user and a token', {
+        hint: 'Write it as --caller ann=env:ANN_TOKEN.',
+      })
+    if (tokens.has(token)) throw new CliError('Two users of --caller have the same token')
+    tokens.set(token, entry.slice(0, cut))
+  }
+  return Object.fromEntries(tokens)
 }
 
 /** Same origin, and below the path: a prefix of the text alone would let `https://good.example.evil` in. */

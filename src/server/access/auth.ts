@@ -429,6 +429,10 @@ export interface Visitors {
   find(call: Call): Promise<AuthContext | undefined>
   /** Who calls. @throws A2AError `unauthenticated`, `rateLimited`. */
   identify(call: Call): Promise<AuthContext>
+  /** Who calls for a page, which counts in the caller's share. @throws A2AError `unauthenticated`, `rateLimited`. */
+  visit(call: Call): Promise<AuthContext>
+  /** Counts a page that is for anyone in the share of its address; undefined: nothing is counted. @throws A2AError `rateLimited`. */
+  countPage(call: Call, kind?: 'health'): Promise<void> | undefined
 }
 
 /** What knows callers, and counts those who are not known. */
@@ -447,17 +451,36 @@ export function createVisitors({ auth, limit }: VisitorDeps): Visitors {
       throw thrown
     }
   }
+  const identify = (call: Call): Promise<AuthContext> => counted(call, () => auth.identify(call))
   return {
     find: (call) => counted(call, () => auth.find(call)),
-    identify: (call) => counted(call, () => auth.identify(call)),
+    identify,
+    async visit(call) {
+      const caller = await identify(call)
+      await limit?.countPage({ ...call, auth: caller })
+      return caller
+    },
+    countPage: (call, kind) => limit?.countPage(call, kind),
+  }
+}
+
+/** A page for anyone, which counts in the share of the address that asks for it. */
+export function forAnyone({ countPage }: Visitors, page: HttpHandler): HttpHandler {
+  return (request) => {
+    const counted = countPage(request)
+    if (!counted) return page(request)
+    return counted.then(
+      () => page(request),
+      (thrown) => refusedPage(toA2AError(thrown)),
+    )
   }
 }
 
 /** A page for callers whom the server knows, or for anyone where anyone may call. */
-export function forKnown({ identify }: Visitors, page: HttpHandler): HttpHandler {
+export function forKnown({ visit }: Visitors, page: HttpHandler): HttpHandler {
   return async (request) => {
     try {
-      await identify(request)
+      await visit(request)
     } catch (thrown) {
       return refusedPage(toA2AError(thrown))
     }

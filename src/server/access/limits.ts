@@ -165,7 +165,7 @@ export interface RateLimitOptions {
 /** The window where nobody says another. */
 export const defaultWindowSeconds = 60
 
-/** Polls of one task that cost nothing, per second: one, and one to spare. */
+/** Polls of one task, and pages, that cost nothing, per second: one, and one to spare. */
 const freePolls = 2
 
 const maxIdLength = 256
@@ -174,6 +174,11 @@ const maxIdLength = 256
 export interface RateLimit {
   /** Counts a request. @throws A2AError `rateLimited` when the client has used up its share. */
   count(name: OperationName, request: unknown, call: Call): Promise<void>
+  /**
+   * Counts a page: a card, what the server serves, how it is. Health has free polls of its own, so that other pages
+   * cannot use up those of a probe. @throws A2AError `rateLimited`, as `count` does.
+   */
+  countPage(call: Call, kind?: 'health'): Promise<void>
   /** The request was about a task that is not there. */
   missed(call: Call): void
   /** The caller's credentials do not hold. @throws A2AError `rateLimited` when its address has used up its share. */
@@ -182,8 +187,9 @@ export interface RateLimit {
 
 /**
  * Limits each client, by its principal or else its address. Polling a task once per second never counts, however many
- * tasks are polled: only polls beyond that are taken from the client's share. Whoever asks for as many tasks that are
- * not there as the share has requests has no free polls left: it is guessing.
+ * tasks are polled: only polls beyond that are taken from the client's share. So it is with the server's pages, all of
+ * them together: a client that reads the card before it sends pays for the message alone. A client that asks for as many
+ * tasks that are not there as the share has requests has no free polls left: it is guessing.
  *
  * @param replicas How many replicas live: requests are spread over them, so each counts its part.
  */
@@ -221,6 +227,11 @@ export function createRateLimit(
       divide()
       const client = principalOf(call)
       if (!(await isFree(client, name, request))) await take(shares, client)
+    },
+    async countPage(call, kind) {
+      divide()
+      const client = principalOf(call)
+      if (!(await within(polls, `${client}\n\n${kind ?? 'page'}`))) await take(shares, client)
     },
     missed: (call) => void within(misses, principalOf(call)),
     refused({ client = '' }) {

@@ -22,13 +22,37 @@ export function openRules({ cors }: Pick<ServerOptions, 'cors'>): BrowserRules {
 }
 
 /**
- * The rules where only this machine can reach the server, on which its browser runs foreign pages: one that calls by its
- * own origin, or by a name of its own that it made to point here (DNS rebinding), is refused.
+ * The rules where only this machine can reach the server. A proxy on this machine would let others in: where nothing
+ * says that there is one, and callers do not authenticate, what it passes on is rejected.
  */
-export function localRules(
-  options: Pick<ServerOptions, 'cors' | 'publicUrl' | 'allowedHosts'>,
-  boundTo: string,
-): BrowserRules {
+export function localRules(options: LocalOptions, boundTo: string): BrowserRules {
+  const rules = pageRules(options, boundTo)
+  if (options.auth || options.publicUrl || options.trustedProxies?.length) return rules
+  const { policy, refuse } = rules
+  return { policy, refuse: (request) => refuseForwarded(request) ?? refuse?.(request) }
+}
+
+type LocalOptions = Pick<
+  ServerOptions,
+  'auth' | 'cors' | 'publicUrl' | 'allowedHosts' | 'trustedProxies'
+>
+
+function refuseForwarded(request: HttpRequest): HttpReply | undefined {
+  for (const name in request.headers)
+    if (name === 'via' || name === 'forwarded' || name.startsWith('x-forwarded-'))
+      return refusal(request, 403, passedOn(name))
+  return undefined
+}
+
+function passedOn(header: string): string {
+  return `This server is for its own machine and asks for no credentials, and the header "${header.slice(0, maxShown)}" says that a proxy passed the request on; name the proxy in [server] trusted_proxies (trustedProxies in the library), or set public_url or authentication`
+}
+
+/**
+ * The browser of this machine runs foreign pages: one that calls by its own origin, or by a name of its own that it made
+ * to point here (DNS rebinding), is refused.
+ */
+function pageRules(options: LocalOptions, boundTo: string): BrowserRules {
   const { cors } = options
   if (cors && (cors.origins ?? '*') === '*') return openRules(options)
   const isNamed = createHostRule([...namedHosts(options), toAuthority(boundTo)])
@@ -171,7 +195,7 @@ interface Marks {
 type Headers = HttpReply['headers']
 
 const allowHeaders =
-  'Content-Type, Authorization, A2A-Version, A2A-Extensions, X-A2A-Extensions, Last-Event-ID, Idempotency-Key, X-API-Key, traceparent'
+  'Content-Type, Authorization, A2A-Version, A2A-Extensions, X-A2A-Extensions, Last-Event-ID, Idempotency-Key, X-API-Key, A2A-Tenant, traceparent'
 
 const exposeHeaders =
   'A2A-Extensions, X-A2A-Extensions, ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate'

@@ -144,6 +144,13 @@ export interface Exchange {
   expire(): void
 }
 
+/**
+ * Requests on one connection that are not answered yet. HTTP/1.1 lets a client send any number of them (RFC 9112
+ * §9.3.2), and one piece of 64 KiB may hold thousands, each with its answer to be kept. Above `pause` the socket is not
+ * read until some are answered; above `close` the connection is closed.
+ */
+const inFlight = { pause: 8, close: 32 }
+
 /** A body must bring this much in this time, or its end. */
 const bodyWindow = { ms: 20_000, bytes: 10 * 1024 }
 
@@ -156,7 +163,13 @@ export class ClientConnection {
   after: ClientConnection | undefined
   /** When the latest request came, or else the connection, in the order of all of them. */
   order: number
+  /** Whether it was closed since too many requests came on it: none of them is begun any more. */
+  isFlooded = false
   #exchange: Exchange | undefined
+  #inFlight = 0
+  /** Whether the socket is not read until some requests are answered. */
+  #isHeld = false
+  #hearsResume = false
   #left: AbortSignal | undefined
   #readOrder = -1
   #readBytes = 0
@@ -178,11 +191,30 @@ export class ClientConnection {
   begin(exchange: Exchange, order: number): void {
     this.#exchange = exchange
     this.order = order
+    if (++this.#inFlight > inFlight.pause) this.#hold()
   }
 
-  /** A request has been answered; nothing of it needs to be kept. */
+  /** A request has been answered; nothing of it needs to be kept. To be called once for each. */
   end(exchange: Exchange): void {
     if (this.#exchange === exchange) this.#exchange = undefined
+    if (--this.#inFlight > inFlight.pause || !this.#isHeld) return
+    this.#isHeld = false
+    this.#readOrder = -1
+    this.socket.resume()
+  }
+
+  /** A client that leaves a socket which is not read is noticed with the next answer that is written to it. */
+  #hold(): void {
+    if (this.#inFlight > inFlight.close) {
+      this.isFlooded = true
+      this.socket.destroy()
+    } else if (!this.#isHeld) {
+      this.#isHeld = true
+      // Node resumes the socket by itself when it wants the body of a request.
+      if (!this.#hearsResume) this.socket.on('resume', () => this.#isHeld && this.socket.pause())
+      this.#hearsResume = true
+      this.socket.pause()
+    }
   }
 
   /**
@@ -199,7 +231,7 @@ export class ClientConnection {
     const { writableLength } = this.socket
     if (writableLength === 0) this.#takenBytes = -1
     else this.#lookAtReader(now, writeTimeoutMs)
-    if (this.phase === 'receiving') this.#lookAtBody(now)
+    if (this.phase === 'receiving' && !this.#isHeld) this.#lookAtBody(now)
   }
 
   #lookAtReader(now: number, writeTimeoutMs: number): void {

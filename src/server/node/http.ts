@@ -172,6 +172,8 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
 
   /** Reads the body; a client that waits to be asked for it is asked once it is wanted. */
   begin(isAwaited: boolean): void {
+    // The rest of the piece in which the one too many came.
+    if (this.#connection.isFlooded) return
     this.#incoming.on('error', () => {
       this.#release()
       this.response.destroy()
@@ -243,7 +245,7 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
   }
 
   #end(): void {
-    if (this.#refused) return
+    if (this.#refused || this.#connection.isFlooded) return
     const bytes = this.#whole ?? joined(this.#body?.chunks)
     const request = this.#toRequest(bytes.toString('utf8'))
     if (!this.isJson) request.bytes = bytes

@@ -69,14 +69,17 @@ export interface PostgresStore extends Store {
 
 /**
  * Opens a PostgreSQL database as a store, and makes its tables where there are none. Any number of processes may have
- * it open. Needs the package `pg`.
+ * it open. Needs the package `pg`. A text is the database's URL, `postgres://…`.
  *
  * After a failed write (database away, disk full) reads go on where they can, `health()` says why, and writing resumes
  * by itself. Connections that break are made anew.
  *
  * @throws A2AError `unavailable` that names the database and the reason: not there, refused, newer.
  */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+export async function openPostgresStore(
+  given: PostgresStoreOptions | string,
+): Promise<PostgresStore> {
+  const options = typeof given === 'string' ? { url: given } : given
   const {
     url,
     name = 'corral',

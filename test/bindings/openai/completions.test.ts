@@ -305,6 +305,22 @@ describe('errors', () => {
     expect(String(error)).toContain('The writer is away')
   })
 
+  test.each([
+    ['rejects', 'TASK_STATE_REJECTED', 400, 'task_rejected'],
+    ['sees cancelled', 'TASK_STATE_CANCELED', 409, 'task_canceled'],
+  ] as const)(
+    'a request that the agent %s is no error of the server',
+    async (_, state, status, code) => {
+      const agent = defineAgent({ name: 'Story' }, async function* (_message, turn) {
+        yield turn.status(state, 'Not this')
+      })
+      const { client } = await serve([agent])
+      const error = await client.chat.completions.create(ask('hi')).catch((e: unknown) => e)
+      expect(error).toMatchObject({ status, type: 'invalid_request_error', code })
+      expect(String(error)).toContain('Not this')
+    },
+  )
+
   test('a bug shows nothing of itself', async () => {
     const agent = defineAgent({ name: 'Story' }, () => {
       throw new Error('ENOENT /srv/secret')

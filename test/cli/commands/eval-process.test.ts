@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -27,15 +27,39 @@ async function directory(): Promise<string> {
   return path
 }
 
+/** The URL that a served evaluator names. */
+async function evaluatorUrl(child: { readonly stderr: NodeJS.ReadableStream }): Promise<string> {
+  for await (const line of createInterface({ input: child.stderr })) {
+    const url = /Evaluator at (\S+)/.exec(line)?.[1]
+    if (url) return url
+  }
+  return ''
+}
+
 describe('corral eval as a process', () => {
+  test('lets those in whom --caller names, and only them, also beyond loopback', async () => {
+    const folder = await directory()
+    const tokenFile = join(folder, 'token')
+    await writeFile(tokenFile, 'open-sesame\n')
+    const where = ['--port', '0', '--host', '0.0.0.0', '--dir', folder]
+    const child = start('serve', ...where, '--caller', `ann=file:${tokenFile}`)
+    const url = await evaluatorUrl(child)
+    const as = (token: string): A2AClient => {
+      const headers = { authorization: `Bearer ${token}` }
+      const client = new A2AClient({ serverUrl: url, headers })
+      onTestFinished(() => client.close())
+      return client
+    }
+    const answer = await as('open-sesame').sendMessage('list domains')
+    expect(JSON.stringify(answer)).toContain('kestrel')
+    await expect(as('guess').sendMessage('list domains')).rejects.toMatchObject({
+      code: 'unauthenticated',
+    })
+  })
+
   test('serves the evaluator until it is told to end', async () => {
     const child = start('serve', '--port', '0', '--dir', await directory())
-    let url = ''
-    for await (const line of createInterface({ input: child.stderr })) {
-      url = /Evaluator at (\S+)/.exec(line)?.[1] ?? ''
-      if (url) break
-    }
-    const client = new A2AClient(url)
+    const client = new A2AClient(await evaluatorUrl(child))
     onTestFinished(() => client.close())
     const card = await client.fetchAgentCard()
     expect(card.skills.map(({ id }) => id)).toEqual([

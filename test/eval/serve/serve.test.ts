@@ -4,12 +4,20 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { defineAgent } from '../../../src/agents/function.ts'
 import { A2AClient } from '../../../src/client/client.ts'
 import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
 import { kestrel } from '../../../src/eval/domain/kestrel.ts'
-import { createEvaluator, type EvaluatorOptions, evaluationPath } from '../../../src/eval/serve.ts'
+import {
+  createEvaluator,
+  type EvaluatorOptions,
+  evaluationPath,
+  listEvaluations,
+} from '../../../src/eval/serve.ts'
 import { answerParts, userMessage } from '../../../src/protocol/task.ts'
 import type { Json, SendMessageResponse, StreamResponse } from '../../../src/protocol/types.ts'
+import { bearer } from '../../../src/server/index.ts'
+import { createDeferred } from '../../../src/shared/async.ts'
 import { createResolver } from '../../network/resolver.ts'
 import { serveAgent } from '../serving.ts'
 
@@ -163,5 +171,80 @@ describe('the evaluator as an agent', () => {
       JSON.stringify({ participants: { agent: `http://127.0.0.1:${port}` } }),
     )
     expect(visits).toBeGreaterThan(0)
+  })
+})
+
+describe('the evaluator with several callers', () => {
+  const auth = { authenticators: [bearer({ tokens: { a: 'ann', b: 'bob' } })] }
+
+  async function open(over: Partial<EvaluatorOptions> = {}) {
+    const archive = await mkdtemp(join(tmpdir(), 'eval-archive-'))
+    onTestFinished(() => rm(archive, { recursive: true, force: true }))
+    const evaluator = createEvaluator({
+      archive,
+      guard: { allow: ['127.0.0.1', 'localhost'] },
+      ...over,
+    })
+    const url = await serveAgent(evaluator, { auth, logger: false })
+    const as = (token: string): A2AClient => {
+      const client = new A2AClient({
+        serverUrl: url,
+        headers: { authorization: `Bearer ${token}` },
+      })
+      onTestFinished(() => client.close())
+      return client
+    }
+    return { archive, ann: as('a'), bob: as('b') }
+  }
+
+  test('shows each caller its own evaluations, and the operator all of them', async () => {
+    const { archive, ann, bob } = await open()
+    const agent_endpoint = await serveAgent(createIdleAgent())
+    const sent = await ask(ann, 'run_evaluation', { agent_endpoint, task_ids: ['departed'] })
+    const id = (sent as { evaluation_id: string }).evaluation_id // the artifact's data has it
+    expect(await ask(ann, 'get_evaluation_results')).toMatchObject({
+      evaluations: [{ evaluation_id: id }],
+    })
+    expect(await ask(ann, 'get_evaluation_results', { evaluation_id: id })).toMatchObject({ id })
+    expect(await ask(bob, 'get_evaluation_results')).toEqual({ evaluations: [] })
+    const said = (evaluation_id: string) =>
+      ask(bob, 'get_evaluation_results', { evaluation_id }).catch(({ message }) => message)
+    expect(await said(id)).toEqual(await said('never-was'))
+    expect(await listEvaluations(archive)).toMatchObject([{ evaluation_id: id }])
+  })
+
+  test('starts no more than one message may, and names the bound', async () => {
+    const { ann } = await open({ maxSimulations: 40, maxSteps: 50 })
+    const refused = async (config: object) => {
+      const request = { participants: { agent: 'http://127.0.0.1:9' }, config }
+      return JSON.stringify(await ann.sendMessage(JSON.stringify(request)).catch(String))
+    }
+    expect(await refused({ num_trials: 3 })).toContain('60 simulations')
+    expect(await refused({ num_tasks: 5, num_trials: 9 })).toContain('45 simulations')
+    expect(await refused({ num_tasks: 1, max_steps: 51 })).toContain('at most 50')
+  })
+
+  test('runs a bounded number at the same time, one caller half of them', async () => {
+    const { ann, bob } = await open({ maxEvaluations: 2 })
+    const reached = createDeferred<void>()
+    const release = createDeferred<void>()
+    const slow = defineAgent({ name: 'Slow' }, async () => {
+      reached.resolve()
+      await release.promise
+      return 'Done'
+    })
+    const agent_endpoint = await serveAgent(slow)
+    const run = { agent_endpoint, task_ids: ['departed'] }
+    const first = ask(ann, 'run_evaluation', run)
+    await reached.promise
+    const second = await ann
+      .sendMessage(userMessage([{ data: { name: 'run_evaluation', arguments: run } }]))
+      .then(JSON.stringify, ({ message }) => message)
+    expect(second).toContain('Too many evaluations run')
+    const other = ask(bob, 'run_evaluation', run)
+    release.resolve()
+    expect(await first).toMatchObject({ domain: 'kestrel' })
+    expect(await other).toMatchObject({ domain: 'kestrel' })
+    expect(await ask(ann, 'run_evaluation', run)).toMatchObject({ domain: 'kestrel' })
   })
 })

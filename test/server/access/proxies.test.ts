@@ -10,6 +10,9 @@ const named = ['agents.example', 'other.example']
 
 const behind = { trustedProxies: ['loopback', '10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.1'] }
 
+/** Callers may authenticate: such a server on loopback takes what proxies pass on. */
+const known = { authenticators: [bearer({ tokens: { t: 'ann' } })], required: false }
+
 interface Scene {
   readonly warnings: readonly string[]
   /** The client that a request with these headers is from. */
@@ -101,7 +104,7 @@ describe('who calls, behind proxies that are trusted', () => {
 
   test('nobody else is believed', async () => {
     const headers = { forwarded: 'for=203.0.113.7', 'x-forwarded-for': '203.0.113.7' }
-    expect(await (await open({})).client(headers)).toBe(peer)
+    expect(await (await open({ auth: known })).client(headers)).toBe(peer)
     expect(await (await open({ trustedProxies: ['10.0.0.0/8'] })).client(headers)).toBe(peer)
   })
 
@@ -235,7 +238,7 @@ describe('the address in cards, behind proxies that are trusted', () => {
   })
 
   test('nobody else is believed', async () => {
-    const scene = await open({ allowedHosts: named })
+    const scene = await open({ allowedHosts: named, auth: known })
     const url = await interfaceOf(scene, { 'x-forwarded-host': 'agents.example' })
     expect(url).toMatch(/^http:\/\/localhost:\d+$/)
   })
@@ -280,5 +283,54 @@ describe('the address in cards, behind proxies that are trusted', () => {
     const card = await scene.get('/extendedAgentCard', headers)
     expect(card.description).toBe('More')
     expect(card.supportedInterfaces[1].url).toBe('http://agents.example')
+  })
+})
+
+describe('a proxy that the server on loopback does not know of', () => {
+  const words = [
+    { forwarded: 'for=203.0.113.7' },
+    { 'x-forwarded-for': '203.0.113.7' },
+    { 'X-Forwarded-Port': '443' },
+    { via: '1.1 proxy.example' },
+  ]
+
+  async function statuses(options: Partial<ServerOptions>, host = '127.0.0.1'): Promise<number[]> {
+    const server = await createServer({
+      agents: [defineAgent({ name: 'First' }, () => 'one')],
+      logger: false,
+      ...options,
+    })
+    const { port, close } = await listen(server, { port: 0, host, logger: false })
+    onTestFinished(close)
+    const all = words.map((headers) => ask(`http://127.0.0.1:${port}${cardPath}`, { headers }))
+    return (await Promise.all(all)).map(({ status }) => status)
+  }
+
+  test.each<[string, Partial<ServerOptions>]>([
+    ['by default', {}],
+    ['also where every page may call', { cors: {} }],
+  ])('is rejected where anyone may call, %s', async (_, options) => {
+    expect(await statuses(options)).toEqual([403, 403, 403, 403])
+  })
+
+  test('gets a sentence that says what to set, over JSON-RPC too', async () => {
+    const server = await createServer({ agents: [defineAgent({ name: 'First' }, () => 'one')] })
+    const { port, close } = await listen(server, { port: 0, host: '127.0.0.1', logger: false })
+    onTestFinished(close)
+    const { json } = await ask(`http://127.0.0.1:${port}/`, {
+      headers: { 'content-type': 'application/json', via: '1.1 proxy.example' },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tasks/list"}',
+    })
+    expect(json.error.message).toContain('"via"')
+    expect(json.error.message).toContain('[server] trusted_proxies')
+  })
+
+  test.each<[string, Partial<ServerOptions>, string?]>([
+    ['trusted proxies are named', { trustedProxies: ['loopback'] }],
+    ['a public URL is named', { publicUrl: 'http://127.0.0.1:1' }],
+    ['callers authenticate', { auth: { authenticators: [bearer({ tokens: { t: 'ann' } })] } }],
+    ['the server is on the network', {}, '0.0.0.0'],
+  ])('passes where %s', async (_, options, host) => {
+    expect(await statuses(options, host)).toEqual([200, 200, 200, 200])
   })
 })

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import type { LogRecord } from '../../../src/store/store.ts'
 import {
   createListener,
@@ -264,3 +265,11 @@ function timesJoined({ heard }: Member): number {
 function seqOf({ seq }: LogRecord): number {
   return seq
 }
+
+it('is opened by the URL of its database alone', async () => {
+  const opening = openPostgresStore('postgres://corral@127.0.0.1:1/tasks')
+  await expect(opening).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining('127.0.0.1:1/tasks'),
+  })
+})
