@@ -77,7 +77,10 @@ test.each([
 })
 
 /** What may stand in `[agents.metadata]` and as a value, which the schema leaves to the code, words of CEL and of doors. */
-const others = ['exists_one', 'task_handling', 'api_key', 'system_prompt', 'context_id', 'task_id']
+const others = [
+  ...['exists_one', 'task_handling', 'api_key', 'system_prompt', 'context_id', 'task_id'],
+  ...['content_filter', 'finish_reason'],
+]
 
 /** Every property name of a JSON Schema, however deep. */
 function keysOf(schema: unknown): readonly string[] {

@@ -155,8 +155,11 @@ function post(
 
 /** What becomes of a task whose agent fails. */
 async function ofAgents(): Promise<readonly string[]> {
-  const statuses = [401, 404, 429].map((status) => openModelServer([{ status }]))
-  const services = await Promise.all(statuses)
+  const answers = [
+    ...[401, 404, 429].map((status) => ({ status })),
+    ...[{ error: 'quota' }, { error: 'context_length' }, { chunks: [], finish: 'length' }],
+  ] as const
+  const services = await Promise.all(answers.map((answer) => openModelServer([answer])))
   onTestFinished(async () => void (await Promise.all(services.map((one) => one.close()))))
   const clerk = (endpoint: string): OpenAIAgent =>
     new OpenAIAgent({

@@ -1,6 +1,6 @@
 import type { AgentInfo } from '../../agents/agent.ts'
 import type { Guards } from '../../agents/guards/guard.ts'
-import type { FinishReason, Usage } from '../../protocol/extensions.ts'
+import type { Usage } from '../../protocol/extensions.ts'
 import type { Artifact, Json, JsonObject, Message, Part, TaskState } from '../../protocol/types.ts'
 
 /**
@@ -91,7 +91,7 @@ export interface CallRules<Id extends string = string> {
 }
 
 /** Why a model's answer is not whole: it had no more tokens, or its service's filter cut it. */
-export type CutReason = Exclude<FinishReason, 'refusal'>
+export type CutReason = 'length' | 'content_filter'
 
 /** What a member gave back, whole and as plain JSON. */
 export interface MemberReply {
