@@ -356,17 +356,6 @@ async function writeOwner(path: string, { tenant, user }: EvaluationOwner): Prom
   await writeFile(join(path, ownerFile), JSON.stringify({ tenant, user }))
 }
 
-/** Whether an evaluation belongs to a caller; what cannot be read belongs to none. */
-async function isOwn(path: string, { tenant, user }: EvaluationOwner): Promise<boolean> {
-  try {
-    const written: unknown = JSON.parse(await readFile(join(path, ownerFile), 'utf8'))
-    return isJsonObject(written) && written.tenant === tenant && written.user === user
-  } catch (error) {
-    const isAbsent = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    return isAbsent && tenant === '' && user === ''
-  }
-}
-
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
 
 /**
@@ -435,6 +424,17 @@ async function look(
   if (id === undefined) return { evaluations: toJson(await listOwn(archive, owner)) }
   if (!(await isOwn(evaluationPath(archive, id), owner))) throw new ValidationError(noResults)
   return toJson(await readEvaluation(archive, id))
+}
+
+/** Whether an evaluation belongs to a caller; what cannot be read belongs to none. */
+async function isOwn(path: string, { tenant, user }: EvaluationOwner): Promise<boolean> {
+  try {
+    const written: unknown = JSON.parse(await readFile(join(path, ownerFile), 'utf8'))
+    return isJsonObject(written) && written.tenant === tenant && written.user === user
+  } catch (error) {
+    const isAbsent = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    return isAbsent && tenant === '' && user === ''
+  }
 }
 
 async function listOwn(archive: string, owner: EvaluationOwner): Promise<readonly ArchiveEntry[]> {

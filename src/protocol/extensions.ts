@@ -137,7 +137,7 @@ export function usageBeyond(part: Usage | undefined, whole: Usage): Usage | unde
 }
 
 /** Why a model's answer is not whole. */
-export type FinishReason = 'length' | 'content_filter' | 'refusal'
+type FinishReason = 'length' | 'content_filter' | 'refusal'
 
 const finishReasons: ReadonlySet<unknown> = new Set<FinishReason>([
   'length',

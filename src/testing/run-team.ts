@@ -11,7 +11,6 @@ import { createServer } from '../server/server.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
-import { createMemoryStore } from '../store/memory/store.ts'
 
 /** What came of a run. */
 export interface TeamRun {
@@ -86,10 +85,7 @@ export async function runTeam(
   const opened = typeof team === 'string' ? await openFile(team, options) : lent(team)
   const { agent, prices, close } = opened
   try {
-    // A finished run keeps its whole log, however long: the trace is read from it.
-    const maxRecords = Number.MAX_SAFE_INTEGER
     const server = await createServer({
-      store: createMemoryStore({ maxRecords, ...(clock && { clock }) }),
       agents: [agent],
       ...(clock && { clock }),
       ...(logger !== undefined && { logger }),

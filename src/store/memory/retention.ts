@@ -42,7 +42,7 @@ interface RetentionLimits extends ShareLimits {
 
 /**
  * Keeps finished tasks within limits. Tasks queue up in the order in which they were released; beyond
- * `maxRecords` the logs of the oldest become one record, beyond `maxAgeMs` the tasks are dropped. Beyond `maxTasks` or
+ * `maxRecords` the logs of all but the newest become one record, beyond `maxAgeMs` the tasks are dropped. Beyond `maxTasks` or
  * `maxBytes` the oldest task of the principal that keeps most is dropped, so that a flood of one principal never
  * displaces what others keep within their share.
  */
@@ -101,7 +101,7 @@ export class Retention {
   trim(): void {
     const { maxAgeMs, maxWaitingMs, maxRecords } = this.#limits
     const [whole, shares] = [this.#whole, this.#shares]
-    while (whole.oldest && this.#records > maxRecords) this.#compact(whole.oldest)
+    while (whole.size > 1 && whole.oldest && this.#records > maxRecords) this.#compact(whole.oldest)
     for (let task = shares.excess(); task; task = shares.excess()) this.#dropOldest(task)
     if (maxAgeMs !== Number.POSITIVE_INFINITY)
       this.#dropBefore(maxAgeMs, () => this.#compacted.oldest ?? whole.oldest)

@@ -229,7 +229,7 @@ export interface CommitTurn {
 type Of<T extends Write['type']> = Extract<Write, { readonly type: T }>
 
 /** A write that is not a task's, as a statement, and what the answer means. */
-export interface OtherStatement {
+interface OtherStatement {
   readonly statement: SqlStatement
   result(rows: readonly DatabaseRow[]): WriteResult
 }
