@@ -129,6 +129,7 @@ ${line}
   test.each([
     a2a('timeout_seconds = 0.001'),
     a2a('timeout_seconds = 299'),
+    a2a('timeout_seconds = 3600'),
     a2a('max_retries = 0'),
     a2a('max_retries = 10'),
     model('temperature = 0'),
@@ -141,7 +142,7 @@ ${line}
 
   test.each([
     [a2a('timeout_seconds = 0'), /timeout_seconds: 0/],
-    [a2a('timeout_seconds = 300'), /timeout_seconds: 300/],
+    [a2a('timeout_seconds = 400000000'), /timeout_seconds: 400000000/],
     [a2a('max_retries = 11'), /max_retries: 11/],
     [model('temperature = 2.01'), /temperature: 2.01/],
     [model('temperature = -0.1'), /temperature: -0.1/],
