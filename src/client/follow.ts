@@ -320,15 +320,23 @@ class QuietCheck {
       onContact?.('asked')
       const task = await agent.get(this.#id, options)
       if (showsLife(task.status.state)) onContact?.('answered')
-      if (isSettled(task)) this.#leave.abort(new MissedEnd(task))
+      if (this.#isMissed(task)) this.#leave.abort(new MissedEnd(task))
     } catch (error) {
+      if (error instanceof A2AError && error.code === 'taskNotFound') this.#leave.abort(error)
+      // An agent that cannot be polled may still stream.
+      if (!isOutage(error)) return
       // Out of reach: then the stream breaks too, sooner or later.
-      if (!isOutage(error)) this.#leave.abort(error)
-      else if (!isTimeout(error)) onContact?.('lost')
+      if (!isTimeout(error)) onContact?.('lost')
     }
     if (this.#id === undefined) return // closed in the meantime
     this.#heardAt = clock.elapsed()
     this.#checkAfter(quietMs, quietMs)
+  }
+
+  /** Whether the task has ended or asked something since; a snapshot may still show the question that was just answered. */
+  #isMissed(task: Task): boolean {
+    const { state } = task.status
+    return isTerminal(state) || (isSettled(task) && state !== this.#view.state)
   }
 }
 

@@ -20,14 +20,15 @@ export class SeenTask {
   seq: number | undefined
   /** Whether nothing more is to come: the task ended or waits for input, or a message answered. */
   settled = false
+  /** The state in which the task was last seen. */
+  state: TaskState = 'TASK_STATE_UNSPECIFIED'
   /** The task with the events that are folded in; what came before a first snapshot is in that snapshot. */
   #seen: Fold | undefined
   #since: StreamResponse[] = []
-  #state: TaskState = 'TASK_STATE_UNSPECIFIED'
 
   /** Whether the task was last seen in a state that tells of work or its end. */
   get showsLife(): boolean {
-    return showsLife(this.#state)
+    return showsLife(this.state)
   }
 
   /** Takes in a snapshot; gives back what it says that was not yet seen. */
@@ -59,14 +60,14 @@ export class SeenTask {
   }
 
   #add(event: StreamResponse): void {
-    if (isTerminal(this.#state))
-      throw new A2AError('invalidAgentResponse', `Event after ${this.#state}`)
+    if (isTerminal(this.state))
+      throw new A2AError('invalidAgentResponse', `Event after ${this.state}`)
     if (this.#seen && this.#since.push(event) >= maxSince) this.#foldIn(this.#seen)
     if ('statusUpdate' in event) this.#enter(event.statusUpdate.status.state)
   }
 
   #enter(state: TaskState): void {
-    this.#state = state
+    this.state = state
     this.settled = isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
   }
 

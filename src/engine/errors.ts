@@ -4,6 +4,7 @@ import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { errorExtension, toFinishMetadata, toUsageMetadata } from '../protocol/extensions.ts'
 import type { Message, TaskState } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
+import { mustSerialise } from '../shared/json.ts'
 
 /** Faults of the caller that an agent may find; before there is a task they answer the request itself. */
 const callerFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -120,4 +121,18 @@ export function tooManyWait(taskId: string): A2AError {
 export function toReadError(thrown: unknown): A2AError {
   if (thrown instanceof A2AError) return thrown
   return new A2AError('unavailable', 'The task store cannot be read', { cause: thrown })
+}
+
+/**
+ * Refuses what cannot be written as JSON: a store would refuse it, and with it all that is committed at the same time, the
+ * tasks of others among them.
+ *
+ * @throws A2AError `invalidAgentResponse` for a value that is no JSON.
+ */
+export function mustBeJson(value: unknown): void {
+  try {
+    mustSerialise(value)
+  } catch (cause) {
+    throw new A2AError('invalidAgentResponse', 'What the agent keeps is not JSON', { cause })
+  }
 }

@@ -24,11 +24,11 @@ import type {
 } from '../protocol/types.ts'
 import { isAsyncIterable, myTurn } from '../shared/async.ts'
 import { newId } from '../shared/ids.ts'
-import { copyOf, mustSerialise } from '../shared/json.ts'
+import { copyOf } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
 import { weigh } from '../store/size-limits.ts'
 import type { Scope, Store } from '../store/store.ts'
-import { failedState, isCallerFault, TaskMoved, toAgentFault } from './errors.ts'
+import { failedState, isCallerFault, mustBeJson, TaskMoved, toAgentFault } from './errors.ts'
 import { addressed, ownMessage, type QueuedMessage } from './queued-messages.ts'
 import type { TaskRun } from './task-run.ts'
 
@@ -440,6 +440,12 @@ function spoken(task: Task): readonly Message[] {
 /** How the keys of values begin that we keep ourselves. */
 const ownKeys: string = 'corral:'
 
+/** A value that a turn has set, and when: of two for one key the one that was set later counts. */
+interface SetValue {
+  readonly value: Json
+  readonly order: number
+}
+
 /**
  * The values of a context as one turn sees them: those that its running steps have set, those that it has set before or
  * between them, and those that the store had when it first asked.
@@ -447,10 +453,11 @@ const ownKeys: string = 'corral:'
 class TurnValues implements ContextValues {
   readonly #run: TaskRun
   readonly #turn: ActiveTurn
-  readonly #steps = new Set<ReadonlyMap<string, Json>>()
-  #set: Map<string, Json> | undefined
+  #steps: Set<ReadonlyMap<string, SetValue>> | undefined
+  #set: Map<string, SetValue> | undefined
   #stored: ReadonlyMap<string, Json> | undefined
   #loading: Promise<ReadonlyMap<string, Json>> | undefined
+  #order = 0
 
   constructor(run: TaskRun, turn: ActiveTurn) {
     this.#run = run
@@ -459,45 +466,46 @@ class TurnValues implements ContextValues {
 
   async get(key: string): Promise<Json | undefined> {
     await this.#load()
-    const value = this.#known().get(key)
+    const value = this.#newest(key)?.value ?? this.#stored?.get(key)
     return value === null ? undefined : copyOf(value)
   }
 
   set(key: string, value: Json): void {
-    this.put(key, this.#check(key, value))
-    if (this.#stored) return
-    const { log } = this.#run
-    void this.#checkLater(key, () => log.setContextValue(key, this.#stored?.get(key) ?? null))
+    const own = this.#check(key, value)
+    this.put(key, own)
+    if (!this.#stored) void this.#checkLater(key, own)
   }
 
-  /** Stores a value that was checked, with the records that follow. */
-  put(key: string, value: Json): void {
+  /** Stores a value that was checked, with the records that follow, unless a later one is stored. */
+  put(key: string, own: SetValue): void {
     this.#set ??= new Map()
-    this.#set.set(key, value)
+    if ((this.#set.get(key)?.order ?? 0) > own.order) return
+    this.#set.set(key, own)
     if (!key.startsWith(ownKeys)) this.#run.openTask()
-    this.#run.log.setContextValue(key, value)
+    this.#run.log.setContextValue(key, own.value)
   }
 
   /** Adds a value to those that a running step has set. */
-  setInStep(values: Map<string, Json>, key: string, value: Json): void {
+  setInStep(values: Map<string, SetValue>, key: string, value: Json): void {
     const own = this.#check(key, value)
+    this.#steps ??= new Set()
     this.#steps.add(values)
     values.set(key, own)
-    if (!this.#stored) void this.#checkLater(key, () => values.delete(key))
+    if (!this.#stored) void this.#checkLater(key, own, values)
   }
 
-  releaseStep(values: ReadonlyMap<string, Json>): void {
-    this.#steps.delete(values)
+  releaseStep(values: ReadonlyMap<string, SetValue>): void {
+    this.#steps?.delete(values)
   }
 
   /** The turn's own copy of a value. @throws A2AError where it cannot be stored. */
-  #check(key: string, value: Json): Json {
+  #check(key: string, value: Json): SetValue {
     mustBeJson(value)
     this.#turn.mustBeOpen()
     const own = copyOf(value)
     const refusal = this.#refusalOf(key, own)
     if (refusal) throw refusal
-    return own
+    return { value: own, order: ++this.#order }
   }
 
   async #load(): Promise<void> {
@@ -507,26 +515,29 @@ class TurnValues implements ContextValues {
   }
 
   /** Where the store was not asked yet, what is too much is taken back as soon as that is known, and the task fails. */
-  async #checkLater(key: string, takeBack: () => void): Promise<void> {
+  async #checkLater(key: string, own: SetValue, step?: Map<string, SetValue>): Promise<void> {
     try {
       await this.#load()
-      const refusal = this.#refusalOf(key, this.#known().get(key) ?? null)
+      const refusal = this.#refusalOf(key, this.#newest(key)?.value ?? null)
       if (!refusal) return
-      takeBack()
+      step?.delete(key)
+      if (this.#set?.get(key) === own) {
+        this.#set.delete(key)
+        this.#run.log.setContextValue(key, this.#stored?.get(key) ?? null)
+      }
       this.#turn.mustBeOpen()
       this.#run.outgrow(refusal)
     } catch {
-      // The turn is over, or the store cannot be read; the next write reports that.
+      // The store cannot be read: the next read of a value reports that.
     }
   }
 
-  /** Why a value is too much beside the others of its context, as far as they are known. */
-  #refusalOf(key: string, value: Json | null): A2AError | undefined {
+  #refusalOf(key: string, value: Json): A2AError | undefined {
     const { maxContextBytes } = this.#run.engine.limits
-    let bytes = value === null ? 0 : sizeOf(key, value)
+    let bytes = value === null ? 0 : key.length + weigh(value)
     if (bytes === 0) return undefined
     for (const [name, kept] of this.#known())
-      if (name !== key && kept !== null) bytes += sizeOf(name, kept)
+      if (name !== key && kept !== null) bytes += name.length + weigh(kept)
     if (bytes <= maxContextBytes) return undefined
     return new A2AError(
       'processingError',
@@ -534,11 +545,21 @@ class TurnValues implements ContextValues {
     )
   }
 
+  /** What the turn itself has set last under a key. */
+  #newest(key: string): SetValue | undefined {
+    let newest = this.#set?.get(key)
+    for (const values of this.#steps ?? []) {
+      const one = values.get(key)
+      if (one && one.order > (newest?.order ?? 0)) newest = one
+    }
+    return newest
+  }
+
   #known(): ReadonlyMap<string, Json> {
-    if (!this.#set && this.#steps.size === 0) return this.#stored ?? noValues
+    if (!this.#set && !this.#steps) return this.#stored ?? noValues
     const known = new Map(this.#stored)
-    for (const [key, value] of this.#set ?? []) known.set(key, value)
-    for (const values of this.#steps) for (const [key, value] of values) known.set(key, value)
+    for (const values of [...(this.#set ? [this.#set] : []), ...(this.#steps ?? [])])
+      for (const key of values.keys()) known.set(key, this.#newest(key)?.value ?? null)
     return known
   }
 }
@@ -548,53 +569,30 @@ const noValues: ReadonlyMap<string, Json> = new Map()
 /** The values of a context as one step sees them: what the step sets is stored with its record, or not at all. */
 class StepValues implements ContextValues {
   readonly #turn: TurnValues
-  #set: Map<string, Json> | undefined
+  #set: Map<string, SetValue> | undefined
 
   constructor(turn: TurnValues) {
     this.#turn = turn
   }
 
-  async get(key: string): Promise<Json | undefined> {
-    if (!this.#set?.has(key)) return this.#turn.get(key)
-    const value = this.#set.get(key)
-    return value === null ? undefined : copyOf(value)
+  get(key: string): Promise<Json | undefined> {
+    return this.#turn.get(key)
   }
 
   set(key: string, value: Json): void {
     // Our own say the same however often they are set, and serve the step itself when it runs again.
-    if (key.startsWith(ownKeys)) {
-      this.#turn.set(key, value)
-      return
-    }
     this.#set ??= new Map()
-    this.#turn.setInStep(this.#set, key, value)
+    if (key.startsWith(ownKeys)) this.#turn.set(key, value)
+    else this.#turn.setInStep(this.#set, key, value)
   }
 
   /** Stores what the step has set, with the records that wait. */
   store(): void {
     this.release()
-    for (const [key, value] of this.#set ?? []) this.#turn.put(key, value)
+    for (const [key, own] of this.#set ?? []) this.#turn.put(key, own)
   }
 
   release(): void {
     if (this.#set) this.#turn.releaseStep(this.#set)
-  }
-}
-
-function sizeOf(key: string, value: Json): number {
-  return key.length + weigh(value)
-}
-
-/**
- * Refuses what cannot be written as JSON: a store would refuse it, and with it all that is committed at the same time, the
- * tasks of others among them.
- *
- * @throws A2AError `invalidAgentResponse` for a value that is no JSON.
- */
-function mustBeJson(value: unknown): void {
-  try {
-    mustSerialise(value)
-  } catch (cause) {
-    throw new A2AError('invalidAgentResponse', 'What the agent keeps is not JSON', { cause })
   }
 }

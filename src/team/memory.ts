@@ -69,10 +69,10 @@ interface Spent {
   readonly by: Readonly<Record<string, Usage>>
 }
 
-/** When delegations with a limit in time began in one turn, in milliseconds since the epoch, by their keys. */
+/** When a delegation with a limit in time began in one turn, in milliseconds since the epoch. */
 interface Began {
   readonly turn: number
-  readonly by: Readonly<Record<string, number>>
+  readonly at: number
 }
 
 const none: readonly MemberReply[] = []
@@ -97,7 +97,6 @@ export class Memory {
   #message: Message
   #unanswered: string | undefined
   #spent: Spent['by'] | undefined
-  #began: Began['by'] | undefined
   /** What the run's earlier turns used, where a member has reported it. */
   readonly used: Usage | undefined
 
@@ -111,7 +110,6 @@ export class Memory {
     this.#answers = new Map(saved?.answers && Object.entries(saved.answers))
     this.#unanswered = saved?.asked
     this.#spent = spent
-    this.#began = loadOfTurn<Began>(turn, beganKey)?.by
     this.used = spent ? Object.values(spent).reduce(addUsage, saved?.used) : saved?.used
   }
 
@@ -170,10 +168,10 @@ export class Memory {
 
   /** When a delegation began in this turn; in the log before it goes on, for a turn that runs again after a crash. */
   async begin(key: string, now: number): Promise<number> {
-    const known = this.#began?.[key]
-    if (known !== undefined) return known
-    this.#began = { ...this.#began, [key]: now }
-    await this.#turn.save(beganKey, { turn: this.#turn.number, by: this.#began })
+    const name = `${beganKey}/${key}`
+    const known = loadOfTurn<Began>(this.#turn, name)
+    if (known) return known.at
+    await this.#turn.save(name, { turn: this.#turn.number, at: now })
     return now
   }
 

@@ -64,6 +64,25 @@ describe('a durable step', () => {
     expect(textOf(task)).toBe(JSON.stringify([1, null, null, 1, null, 1, 1]))
   })
 
+  test('that sets a value after the step around it keeps the last word', async () => {
+    const agent = defineAgent({ name: 'a' }, async (_message, turn) => {
+      const seen: unknown[] = []
+      await turn.step('outer', async () => {
+        turn.context.set('k', 1)
+        await turn.step('inner', (values) => {
+          values.set('k', 2)
+          return null
+        })
+        seen.push(await turn.context.get('k'))
+        return null
+      })
+      return JSON.stringify([...seen, await turn.context.get('k'), await stored()])
+    })
+    const { engine, store, scope } = createEngineFor(agent)
+    const stored = async () => (await store.contextValues(scope, 'c')).get('k')
+    expect(textOf(taskOf(await ask(engine, 'go', { contextId: 'c' })))).toBe('[2,2,2]')
+  })
+
   test('of one turn is not that of the next', async () => {
     let ran = 0
     const agent = defineAgent({ name: 'a' }, async function* (_message, turn) {

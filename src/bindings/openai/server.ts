@@ -157,7 +157,7 @@ async function send(
     ? await askInFormat(question, {
         format: form.format,
         stop: form.stop,
-        principal: request.headers.authorization ?? call.client,
+        principal: call.client ?? request.headers.authorization,
         put: (one) => ask(dispatch, { message: toMessage(one, model, tools) }, call),
       })
     : await ask(dispatch, { message: toMessage(question, model, tools) }, call)

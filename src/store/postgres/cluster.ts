@@ -186,11 +186,13 @@ type Forwarded = Awaited<ReturnType<Feed['forward']>>
 /** What waits for the replicas that run tasks, as entries of a table. */
 class InboxTable {
   readonly #readers: Readers
+  readonly #forwarding: Readers
   readonly #retry: WriteRetryOptions
   readonly #sql: InboxStatements
 
   constructor(parts: FeedParts) {
-    this.#readers = parts.forwarding
+    this.#readers = parts.readers
+    this.#forwarding = parts.forwarding
     this.#retry = parts
     this.#sql = inboxStatements(parts.names)
   }
@@ -216,7 +218,7 @@ class InboxTable {
   async dismiss(taskId: string, numbers: readonly number[]): Promise<void> {
     if (numbers.length === 0) return
     const [text, values] = [this.#sql.dismiss, [taskId, [...numbers]]]
-    await retryWrite(this.#retry, () => this.#readers.run({ name: 'dismiss', text, values }))
+    await retryWrite(this.#retry, () => this.#forwarding.run({ name: 'dismiss', text, values }))
   }
 
   /** Whether an entry whose answer was lost is stored: in the inbox, or in the record of the replica that has taken it. */
@@ -232,7 +234,7 @@ class InboxTable {
     const values = [taskId, entry.key, JSON.stringify(entry), maxWaiting]
     for (;;) {
       try {
-        const [stored] = await this.#readers.run({ name: 'forward', text: forward, values })
+        const [stored] = await this.#forwarding.run({ name: 'forward', text: forward, values })
         if (stored !== undefined) return 'stored'
       } catch (error) {
         if (sqlStateOf(error) !== uniqueViolation) throw error

@@ -115,7 +115,7 @@ export class Commits {
       this.#oldest = group[0]?.since
       try {
         const [first] = group
-        if (first?.work) await first.work()
+        if (first?.work) await this.#attempt(first.work)
         else this.#succeed(group, await this.#write(group.flatMap(({ lines }) => lines)))
       } catch (error) {
         for (const { reject } of group) reject(toDatabaseError('write', error))
@@ -132,15 +132,15 @@ export class Commits {
    * answered is known again. Once it has been away for so long, each further group is tried once.
    */
   async #write(lines: readonly WriteLine[]): Promise<readonly WriteResult[]> {
-    const { replica, clock } = this.#options
+    const { write, replica, clock } = this.#options
     const { signal } = this.#closing
     const number = replica()
     let isRepeated = false
     let collisions = 0
-    this.#writingSince = clock.elapsed()
     for (let failures = 1; ; failures++) {
       try {
-        const results = await this.#attempt(lines, { replica: number, isRepeated })
+        const turn = { replica: number, isRepeated }
+        const results = await this.#attempt(() => write(lines, turn))
         this.#awaySince = undefined
         return results
       } catch (error) {
@@ -156,14 +156,15 @@ export class Commits {
   }
 
   /**
-   * Writes once. A connection that a firewall has forgotten answers nothing: after so long it is dropped, which rejects the
-   * statement like any other broken connection.
+   * Works once on the connection. One that a firewall has forgotten answers nothing: after so long it is dropped, which rejects
+   * the statement like any other broken connection.
    */
-  async #attempt(lines: readonly WriteLine[], turn: CommitTurn): Promise<readonly WriteResult[]> {
-    const { write, clock, attemptMs, reset } = this.#options
+  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, attemptMs, reset } = this.#options
+    this.#writingSince ??= clock.elapsed()
     const cancel = clock.after(attemptMs, () => void reset())
     try {
-      return await write(lines, turn)
+      return await work()
     } finally {
       cancel()
     }
@@ -359,7 +360,7 @@ class GroupWriter {
     this.results[place] = { refused: refusalOf(line.write, { holding: culpritOf(error) }) }
   }
 
-  /** Writes all steps, several of them as one transaction; within a transaction of its own where one is under way. */
+  /** Writes all steps, several of them as one transaction unless one is under way. */
   async #runAll(steps: readonly CommitStep[], isWithin = false): Promise<void> {
     const { link } = this.#tools
     const all = steps.flatMap((step) => this.#toStatements(step))
@@ -368,7 +369,7 @@ class GroupWriter {
     const answers = await link.queryAll(isOne ? statements : [begin, ...statements, end])
     const left: number[] = []
     for (const [i, { take }] of all.entries()) left.push(...take(answers[isOne ? i : i + 1] ?? []))
-    if (left.length > 0) await this.#explain(left)
+    if (left.length > 0) await this.#explain(left).catch(answerLost)
   }
 
   /** The statements of a step; `take` reads the answer of each, and returns the places of tasks that were not stored. */
@@ -428,6 +429,11 @@ class GroupWriter {
       if (line && row) this.results[place] = resultOf(line, row, isRepeated)
     }
   }
+}
+
+/** The group may be stored: the same writes are tried again, and recognised. */
+function answerLost(cause: unknown): never {
+  throw new Error('What became of a commit could not be read', { cause })
 }
 
 /**

@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import type { Client } from 'pg'
 import { A2AError } from '../../protocol/errors.ts'
-import { backoffMs, retry } from '../../shared/async.ts'
+import { backoffMs, retry, within } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { readUrl } from '../../shared/text.ts'
 
@@ -124,13 +124,11 @@ export async function missingSettings(
   options: DatabaseConnectionOptions,
 ): Promise<readonly string[]> {
   const settings = sessionSettings(options)
-  const rows = await connection.query({
-    text: `SELECT quote_ident(current_user) AS role, w.name, w.value
-      FROM unnest($1::text[], $2::text[]) AS w(name, value) JOIN pg_settings s ON s.name = w.name
-      WHERE s.setting <> w.value AND NOT (w.name LIKE 'tcp%' AND inet_client_addr() IS NULL)`,
-    values: [settings.map(([name]) => name), settings.map(([, value]) => value)],
-  })
-  return rows.map(({ role, name, value }) => `ALTER ROLE ${role} SET ${name} = '${value}';`)
+  const text = `SELECT quote_ident(current_user) AS role,
+    current_setting('plan_cache_mode') = 'force_generic_plan' AND current_setting('jit') = 'off' AS kept`
+  const [row] = await connection.query({ text })
+  if (row?.kept === true) return []
+  return settings.map(([name, value]) => `ALTER ROLE ${row?.role} SET ${name} = '${value}';`)
 }
 
 /** Sets those of the settings that this PostgreSQL has. Not as parameters of the start, which poolers reject. */
@@ -204,6 +202,8 @@ function withMode(url: string, mode: string): string {
  */
 const replanMs = 10_000
 
+const closeMs = 1_000
+
 function toConnection(client: Client, socket: Socket, clock: Clock): DatabaseConnection {
   let plannedAt = clock.elapsed()
 
@@ -218,7 +218,8 @@ function toConnection(client: Client, socket: Socket, clock: Clock): DatabaseCon
 
   return {
     async query(statement) {
-      if (clock.elapsed() - plannedAt >= replanMs) await replan()
+      // One without a name has no plan, and may stand in a transaction that takes nothing but its end.
+      if (statement.name !== undefined && clock.elapsed() - plannedAt >= replanMs) await replan()
       return send(statement)
     },
     async queryAll(statements) {
@@ -230,7 +231,8 @@ function toConnection(client: Client, socket: Socket, clock: Clock): DatabaseCon
       })
     },
     async close() {
-      await client.end().catch(() => {})
+      // A statement that hangs is not waited for.
+      await within(clock, closeMs, [client.end().catch(() => {})])
       socket.destroy()
     },
     destroy: () => socket.destroy(),

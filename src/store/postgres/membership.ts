@@ -307,6 +307,8 @@ class Session {
   #confirmed: Confirmed
   /** The last statement that was sent: a connection takes one at a time. */
   #last: Promise<unknown> = Promise.resolve()
+  /** The last list of what it serves. */
+  #served: Promise<void> = Promise.resolve()
   #isOver = false
 
   constructor(parts: SessionParts, start: SessionStart, confirmed: Confirmed) {
@@ -333,10 +335,11 @@ class Session {
 
   /** Says anew which agents this process serves. */
   serve(serving: readonly AgentBuild[]): void {
-    const values = [this.replica, ...columnsOf(serving)]
-    this.#parts.readers
-      .run({ text: this.#sql.serve, values })
-      .catch(() => this.end('what it serves could not be written'))
+    const statement = { text: this.#sql.serve, values: [this.replica, ...columnsOf(serving)] }
+    // One after the other, so that the newest stays; it may be written twice, so it is tried again on another connection.
+    this.#served = this.#served
+      .then(() => this.#parts.readers.read(statement))
+      .then(noRows, () => this.end('what it serves could not be written'))
   }
 
   /** Frees the tasks of an agent for other replicas, and notifies them. */
@@ -428,6 +431,8 @@ class Session {
     this.#timers.clear()
   }
 }
+
+function noRows(): void {}
 
 /** Waits no longer than a lease holds: then nothing of the session does any more. */
 function inTime<T>({ clock, leaseMs }: SessionParts, answer: Promise<T>): Promise<T> {
