@@ -466,7 +466,8 @@ class TurnValues implements ContextValues {
 
   async get(key: string): Promise<Json | undefined> {
     await this.#load()
-    const value = this.#newest(key)?.value ?? this.#stored?.get(key)
+    const newest = this.#newest(key)
+    const value = newest ? newest.value : this.#stored?.get(key)
     return value === null ? undefined : copyOf(value)
   }
 
