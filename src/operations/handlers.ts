@@ -51,9 +51,7 @@ async function sendMessage(
   if (check) await check
   const { engine } = service
   const meant = call.givenTaskId === undefined ? request : await meantTask(service, request, call)
-  const sending = continuesWithWebhook(meant)
-    ? sendWithWebhook(service, meant, call)
-    : engine.send(meant, call)
+  const sending = send(service, meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const { returnImmediately, historyLength } = request.configuration ?? noConfiguration
   const inTime = returnImmediately ? undefined : await answerInTime(sent, call, service)
@@ -75,15 +73,23 @@ async function sendStreamingMessage(
 ): Promise<EventStream> {
   const check = mustBeSendable(service, request)
   if (check) await check
-  const { engine } = service
   const meant = call.givenTaskId === undefined ? request : await meantTask(service, request, call)
-  const sending = continuesWithWebhook(meant)
-    ? sendWithWebhook(service, meant, call)
-    : engine.send(meant, call)
+  const sending = send(service, meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const historyLength = request.configuration?.historyLength
   const events = sent.events({ trace: wantsTrace(call) })
   return historyLength === undefined ? events : trimStream(events, historyLength)
+}
+
+/** Sends a message, together with its webhook where its task exists already. */
+function send(
+  service: Service,
+  request: SendMessageRequest,
+  call: CheckedCall,
+): SendResult | Promise<SendResult> {
+  return continuesWithWebhook(request)
+    ? sendWithWebhook(service, request, call)
+    : service.engine.send(request, call)
 }
 
 /** What can be said against a message before any agent sees it. */

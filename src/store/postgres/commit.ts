@@ -325,10 +325,10 @@ class GroupWriter {
 
   async #within(work: () => Promise<void>): Promise<void> {
     const { link } = this.#tools
-    await link.query({ text: 'BEGIN' })
+    await link.query(begin)
     try {
       await work()
-      await link.query({ text: 'COMMIT' })
+      await link.query(end)
     } catch (error) {
       if (!isBroken(error)) await link.query({ text: 'ROLLBACK' }).catch(() => link.reset())
       throw error
@@ -369,7 +369,9 @@ class GroupWriter {
     const answers = await link.queryAll(isOne ? statements : [begin, ...statements, end])
     const left: number[] = []
     for (const [i, { take }] of all.entries()) left.push(...take(answers[isOne ? i : i + 1] ?? []))
-    if (left.length > 0) await this.#explain(left).catch(answerLost)
+    if (left.length === 0) return
+    // Within a transaction the error itself decides: it is rolled back, so nothing of it is stored.
+    await (isWithin ? this.#explain(left) : this.#explain(left).catch(answerLost))
   }
 
   /** The statements of a step; `take` reads the answer of each, and returns the places of tasks that were not stored. */

@@ -27,6 +27,7 @@ export function openPostgresWorld(
 ): PostgresWorld {
   const schema = database.newSchema()
   const proxies = new Map<SharedStore, CuttingProxy>()
+  const losses = new Map<SharedStore, Promise<void>>()
 
   function proxyOf(store: SharedStore): CuttingProxy {
     const proxy = proxies.get(store)
@@ -55,12 +56,17 @@ export function openPostgresWorld(
     },
     kill: async (store) => proxyOf(store).kill(),
     cut: async (store) => proxyOf(store).cut(),
-    heal: async (store) => proxyOf(store).heal(),
+    async heal(store) {
+      // What was stored may be seen before its answer is lost; a loss after the healing would stay.
+      await losses.get(store)
+      proxyOf(store).heal()
+    },
     drop: async (store) => proxyOf(store).reset(),
     async loseAnswer(store) {
-      void proxyOf(store).loseAnswer(
+      const lost = proxyOf(store).loseAnswer(
         (statement) => statement.includes('INSERT INTO') && statement.includes('.inbox'),
       )
+      losses.set(store, lost)
     },
     async until(condition) {
       for (let i = 0; i < 2_000; i++) {
