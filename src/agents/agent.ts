@@ -218,6 +218,11 @@ export interface Turn {
    */
   away(): () => Promise<void>
   /**
+   * Gives an address of this server at which a remote system reports, as a webhook, that work which this turn waits for
+   * has changed; undefined where the server has no `publicUrl`. It is the same for the whole task and after a crash.
+   */
+  callback?(): Promise<Callback | undefined>
+  /**
    * The caller's tasks, to read and to change also when the turn is over; absent for a member of a team, whose task is the
    * team's. An update is an event like those of a turn: stored, then told to streams and webhooks. What the given task
    * does not mention (history, artifacts, metadata) stays. An ended task stays as it is.
@@ -229,6 +234,16 @@ export interface Turn {
   trace(entry: JsonObject): void
   /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */
   conversation(limit: number): Promise<readonly Message[]>
+}
+
+/** Where a remote system reports that something has changed. What it reports is not passed on: ask the system itself. */
+export interface Callback {
+  /** The URL that takes the report, by POST. */
+  readonly url: string
+  /** What must come with it as `X-A2A-Notification-Token`. */
+  readonly token: string
+  /** Calls `called` at each report, whichever replica got it, until the returned function is called. */
+  listen(called: () => void): () => void
 }
 
 /**

@@ -51,6 +51,8 @@ export interface AgentConfig {
   readonly maxRetries?: number
   /** How long a remote agent may work on a task in all, restarts included; as long as it says that it works if absent. */
   readonly maxTaskSeconds?: number
+  /** How a remote agent's work is waited for; `stream` if absent. */
+  readonly wait?: TaskWait
   /** How Corral proves itself to a remote agent. */
   readonly auth?: AgentAuth
   /** Origins that get `auth` beside the endpoint's, where the remote agent's card names them. */
@@ -125,6 +127,12 @@ export type ApprovalNames = boolean | readonly string[]
 /** What becomes of a remote answer that is a task: it is followed to its end, returned as it is, or rejected. */
 export type TaskHandling = 'PollUntilComplete' | 'ReturnTaskInfo' | 'RejectTasks'
 
+/**
+ * How a remote task is waited for: `stream` by a subscription where the agent streams, else by polls; `push` by a webhook
+ * of this server where the agent has webhooks, without a connection, and by a poll every 5 minutes.
+ */
+export type TaskWait = 'stream' | 'push'
+
 /** Where a remote agent is, and how it is called. */
 export interface A2AAgentConfig {
   /** The URL of the remote agent or of its card. */
@@ -145,6 +153,11 @@ export interface A2AAgentConfig {
   readonly taskHandling?: TaskHandling
   /** How long the agent may work on a task in all, restarts included; as long as it says that it works if absent. */
   readonly maxTaskSeconds?: number
+  /**
+   * How its work is waited for; `stream` if absent. For `push` the server that serves this agent needs a `publicUrl`,
+   * which the remote agent can reach.
+   */
+  readonly wait?: TaskWait
 }
 
 /** Which model of which service answers, and how it is called. */
@@ -204,6 +217,7 @@ export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig & CallSett
     ...(config.credentialOrigins && { credentialOrigins: config.credentialOrigins }),
     taskHandling: taskHandlingOf(config),
     ...(config.maxTaskSeconds !== undefined && { maxTaskSeconds: config.maxTaskSeconds }),
+    ...(config.wait !== undefined && { wait: config.wait }),
   }
   checkRemote(remote, toFileKey)
   return remote
@@ -327,11 +341,13 @@ const isPrivate = createRanges([
   ...['fc00::/7', 'fe80::/10'],
 ])
 
-function withoutRemote({ credentialOrigins: [first] = [], maxTaskSeconds }: AgentConfig): void {
+function withoutRemote(config: AgentConfig): void {
+  const { credentialOrigins: [first] = [], maxTaskSeconds, wait } = config
   if (first !== undefined)
     throw invalidValue('credential_origins', first, 'only the card of an a2a agent names origins')
   if (maxTaskSeconds !== undefined)
     throw invalidValue('max_task_seconds', maxTaskSeconds, 'only an a2a agent has tasks of its own')
+  if (wait !== undefined) throw invalidValue('wait', wait, 'only an a2a agent has tasks of its own')
 }
 
 function keyOf(config: AgentConfig): string | undefined {
@@ -403,6 +419,9 @@ function checkRemote(config: A2AAgentConfig, at: KeyName): void {
   if (config.agentId !== undefined) checkText(at('agentId'), config.agentId)
   if (config.auth) checkAuth(config.auth, at)
   checkOrigins(at('credentialOrigins'), config.credentialOrigins ?? [])
+  const { wait = 'stream' } = config
+  if (wait !== 'stream' && wait !== 'push')
+    throw invalidValue('wait', wait, 'must be stream or push')
   const { taskHandling } = withCallDefaults(config)
   if (taskHandlings.get(taskHandling) === taskHandling) return
   const names = [...new Set(taskHandlings.values())]

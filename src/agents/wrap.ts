@@ -19,6 +19,7 @@ import type {
   Agent,
   AgentEvent,
   AgentReply,
+  Callback,
   ChunkOptions,
   ContextValues,
   Draft,
@@ -126,6 +127,9 @@ export class WrappedTurn implements Readonly<{ [Name in keyof Required<Turn>]: T
   }
   away(): () => Promise<void> {
     return this.#outer.away()
+  }
+  callback(): Promise<Callback | undefined> {
+    return this.#outer.callback?.() ?? Promise.resolve(undefined)
   }
   trace(entry: JsonObject): void {
     this.#outer.trace(entry)

@@ -20,7 +20,10 @@ export type AgentRoute = 'rpc' | 'ranch' | 'rc' | 'ranchStream' | 'card'
 /** OpenAI's API. */
 export type OpenAIRoute = 'completions' | 'chat' | 'models' | 'model'
 
-/** The server's own: pages, the public keys of webhook tokens, its OAuth metadata, and endpoints for clients that do not speak A2A. */
+/**
+ * The server's own: pages, the public keys of webhook tokens, its OAuth metadata, where remote agents report, and
+ * endpoints for clients that do not speak A2A.
+ */
 export type ServerRoute =
   | 'health'
   | 'metrics'
@@ -28,6 +31,7 @@ export type ServerRoute =
   | 'keys'
   | 'resource'
   | 'mcp'
+  | 'callback'
   | OpenAIRoute
 
 const post = ['POST']
@@ -51,6 +55,9 @@ const openAIRoutes: RouteRows<OpenAIRoute> = {
   model: { paths: ['/v1/models/*'], methods: ['GET'] },
 }
 
+/** Where remote agents report that a task of theirs has changed, above the id of our task that waits for it. */
+export const callbackPath = '/webhooks/remote'
+
 /** The server's own paths, whichever agents it has. They come before those of the first agent. */
 export const serverRoutes: RouteRows<ServerRoute> = {
   health: { paths: ['/health'], methods: page },
@@ -59,6 +66,7 @@ export const serverRoutes: RouteRows<ServerRoute> = {
   keys: { paths: ['/.well-known/jwks.json'], methods: page },
   resource: { paths: ['/.well-known/oauth-protected-resource'], methods: page },
   mcp: { paths: ['/mcp'], methods: post },
+  callback: { paths: [`${callbackPath}/*`], methods: post },
   ...openAIRoutes,
 }
 
@@ -149,6 +157,11 @@ export function isConsolePath(path: string): boolean {
 /** Whether anybody may post to a path: to a console's receiver, whose id is hard to guess. */
 export function isReceiverPath(path: string): boolean {
   return path.startsWith(`${consolePath}/api/receiver/`)
+}
+
+/** The id of the task that a remote agent reports to; undefined for another path. */
+export function callbackTask(path: string): string | undefined {
+  return path.startsWith(`${callbackPath}/`) ? path.slice(callbackPath.length + 1) : undefined
 }
 
 /** Whether JSON-RPC is spoken at a path, A2A's or MCP's. */

@@ -28,6 +28,11 @@ export interface FollowOptions extends CallOptions, BreakOptions {
    * If absent, it is given up after the client's retries and `maxReconnects`.
    */
   readonly maxOutageMs?: number
+  /**
+   * Waits between two polls: for so many milliseconds, or less where there may be news. Where it is given, the task is
+   * polled though the agent streams.
+   */
+  readonly pause?: (ms: number) => Promise<void>
   /** Called at each request about the task and each sign of the agent, to time its silence. */
   readonly onContact?: (contact: FollowContact) => void
 }
@@ -92,7 +97,9 @@ export async function* follow(
   if ('send' in start) yield* open(context, progress, start.send)
   const id = 'id' in start ? start.id : view.id
   if (view.settled || id === undefined) return
-  const streams = await throughOutages(context, progress.breaks, () => context.canStream())
+  const { pause } = context.options
+  const streams =
+    !pause && (await throughOutages(context, progress.breaks, () => context.canStream()))
   if (streams) yield* subscribe(context, progress, id)
   if (!view.settled) yield* poll(context, progress, id)
 }
@@ -352,7 +359,8 @@ async function* poll(
     if (news.length > 0) quietPolls = 0
     yield* news
     if (view.settled) return
-    await wait(clock, pollPauseMs(context, quietPolls), options.signal)
+    const ms = pollPauseMs(context, quietPolls)
+    await (options.pause?.(ms) ?? wait(clock, ms, options.signal))
   }
 }
 

@@ -2,6 +2,7 @@ import { receiveEvent } from '../bindings/client-wire.ts'
 import { v10 } from '../bindings/dialects/v10.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { AuthenticationInfo, StreamResponse } from '../protocol/types.ts'
+import { isSameSecret } from '../shared/ids.ts'
 
 /** How a receiver of webhooks knows its callers and what it does with events. */
 export interface WebhookReceiverOptions {
@@ -70,22 +71,10 @@ async function isAuthentic(
   const bySecret =
     authentication !== undefined &&
     given.toLowerCase() === scheme.toLowerCase() &&
-    (await sameSecret(rest.join(' '), credentials))
+    (await isSameSecret(rest.join(' '), credentials))
   const byToken =
-    token !== undefined && (await sameSecret(headers['x-a2a-notification-token'] ?? '', token))
+    token !== undefined && (await isSameSecret(headers['x-a2a-notification-token'] ?? '', token))
   return bySecret || byToken
-}
-
-/** Compares digests, so that the time it takes says nothing of where two secrets differ. */
-async function sameSecret(a: string, b: string): Promise<boolean> {
-  const [x, y] = await Promise.all([digest(a), digest(b)])
-  let difference = 0
-  for (const [index, byte] of x.entries()) difference |= byte ^ (y[index] ?? 0)
-  return difference === 0
-}
-
-async function digest(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
 }
 
 /** Remembers which events were handled. A second delivery waits for the first and shares its outcome. */

@@ -29,7 +29,7 @@ import { Suspects } from './suspects.ts'
 import type { TaskLog, VersionedTask } from './task-log.ts'
 import type { TaskRun } from './task-run.ts'
 import type { TurnQueue } from './turn-queue.ts'
-import { isTurnEnd, type SubscriptionStart, watchTask } from './watch.ts'
+import { Callbacks, isTurnEnd, type SubscriptionStart, watchTask } from './watch.ts'
 
 /** What an engine is made of. */
 export interface EngineOptions {
@@ -52,6 +52,8 @@ export interface EngineOptions {
   readonly limits?: TaskLimits | undefined
   /** The bytes that all live tasks hold together, where several engines share them. */
   readonly live?: SharedBudget | undefined
+  /** Where remote systems report, above the id of a task; absent where they cannot reach this server. */
+  readonly callbackUrl?: string | undefined
   /** The webhooks: they get each stored batch, and whether one of them was registered with it. */
   readonly webhooks?: {
     published(taskId: string, records: readonly LogRecord[], registered: boolean): void
@@ -102,6 +104,7 @@ export class Engine {
   readonly tasks: LiveTasks
   readonly replicas: Replicas
   readonly keys: IdempotencyKeys
+  readonly callbacks: Callbacks
   readonly principals: PrincipalCache = new PrincipalCache()
   /** Now, as the protocol writes it. */
   readonly timestamp: () => string
@@ -137,6 +140,7 @@ export class Engine {
     this.tasks = new LiveTasks(this)
     this.replicas = new Replicas(this)
     this.keys = new IdempotencyKeys(this)
+    this.callbacks = new Callbacks(this, options.callbackUrl)
   }
 
   /** Takes in a message. The turn continues even if the caller leaves. */

@@ -165,6 +165,10 @@ const notDismissed = 'What a task no longer takes stays in its inbox for now'
 /** Whether an entry is taken in, now or before; one that the task cannot take any more is not. */
 function isTaken(run: TaskRun, number: number, entry: InboxEntry): boolean {
   if (run.log.hasTaken(number)) return true
+  if (entry.kind === 'call') {
+    run.engine.callbacks.called(run.log.id)
+    return false // there is nothing to record
+  }
   // The same may have come by another entry, where the answer to the first was lost.
   if (run.hasForwarded(entry.key)) return false
   if (isTerminal(run.log.state)) return false

@@ -144,7 +144,6 @@ export class ActiveTurn implements Turn, ReplyPlace {
   artifact(artifact: Artifact, options: ChunkOptions = {}): Draft {
     return { artifactUpdate: { artifact, ...options } }
   }
-
   ask(text: string): Draft {
     return this.status('TASK_STATE_INPUT_REQUIRED', text)
   }
@@ -253,6 +252,10 @@ export class ActiveTurn implements Turn, ReplyPlace {
     return () => (back ??= this.over ? nothingToTake() : slot.back())
   }
 
+  callback(): ReturnType<Required<Turn>['callback']> {
+    return this.#run.engine.callbacks.open(this, this.#run)
+  }
+
   mustBeOpen(): void {
     if (this.over) throw new A2AError('taskCanceled', `The turn of task ${this.taskId} is over`)
   }
@@ -262,7 +265,6 @@ async function nothingToTake(): Promise<void> {}
 
 /** Beyond this many records, or bytes of them, waiting for the store, the agent waits too. */
 const maxBacklog = 256
-
 const maxBacklogBytes = 256 * 1024
 
 /** Beyond this many bytes it waits for its turn: one that says much at once lets others do something. */
@@ -406,7 +408,6 @@ function takeFailure(run: TaskRun, thrown: unknown, turn: ActiveTurn): void {
 
 /** Earlier tasks of a context, and bytes of them, to read at most; a conversation beyond that is cut at its beginning. */
 const maxTasks = 50
-
 const maxBytes = 8 * 1024 * 1024
 
 /** The last messages of a context, oldest first, across its tasks; answers appear as agent messages. */

@@ -1,8 +1,10 @@
+import type { Callback, Turn } from '../agents/agent.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import type { EventStream, Sequenced } from '../protocol/operations.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { JsonObject, StreamResponse, TaskState, TaskStatus } from '../protocol/types.ts'
+import type { Json, JsonObject, StreamResponse, TaskState, TaskStatus } from '../protocol/types.ts'
+import { isSameSecret, newId } from '../shared/ids.ts'
 import { currentTask } from '../store/documents.ts'
 import type { LogRecord, Scope } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
@@ -10,6 +12,7 @@ import type { Engine } from './engine.ts'
 import { taskEnded, taskNotFound } from './errors.ts'
 import type { QueuedMessage, TurnAnswer } from './queued-messages.ts'
 import type { TaskLog, VersionedTask } from './task-log.ts'
+import type { TaskRun } from './task-run.ts'
 
 /** Which message's turn is watched. */
 interface WatchSendOptions {
@@ -235,4 +238,69 @@ function pathOf({ at, side }: JsonObject): string | undefined {
   if (typeof side !== 'string' || side === '') return at
   if (at === side) return undefined
   return at.endsWith(`/${side}`) ? at.slice(0, -side.length - 1) : at
+}
+
+/** Where a task keeps the token of its callback. */
+const tokenKey = 'corral:callback'
+
+/**
+ * What remote systems report to the tasks of an engine. A report wakes the turn that listens and says nothing else, so
+ * that one that is forged, lost or repeated changes nothing. The token of a task is in its log, and begins with its place
+ * there: any replica checks it by reading one record.
+ */
+export class Callbacks {
+  readonly #engine: Engine
+  readonly #url: string | undefined
+  readonly #listeners = new Map<string, Set<() => void>>()
+
+  constructor(engine: Engine, url: string | undefined) {
+    this.#engine = engine
+    this.#url = url
+  }
+
+  /** The callback of a task; undefined where no remote system can reach this server. */
+  async open(turn: Pick<Turn, 'load' | 'save'>, run: TaskRun): Promise<Callback | undefined> {
+    const { id } = run.log
+    if (this.#url === undefined) return undefined
+    run.openTask()
+    const known = run.load(tokenKey)
+    const token = typeof known === 'string' ? known : `${run.log.seq + 1}.${newId()}`
+    await (token === known ? run.log.committed() : turn.save(tokenKey, token))
+    const url = `${this.#url}/${encodeURIComponent(id)}`
+    return { url, token, listen: (called) => this.#listen(id, called) }
+  }
+
+  /** Takes in a report; false where no task waits for one, or the token is another. */
+  async receive(taskId: string, token: string): Promise<boolean> {
+    const { store, tasks } = this.#engine
+    const expected = tasks.get(taskId)?.load(tokenKey) ?? (await this.#stored(taskId, token))
+    if (typeof expected !== 'string' || !(await isSameSecret(expected, token))) return false
+    this.called(taskId)
+    // Reports that wait for the owner are one: it asks the remote system once for all of them.
+    if (!this.#listeners.has(taskId))
+      await store.feed?.forward(taskId, { kind: 'call', key: 'call' }, Number.MAX_SAFE_INTEGER)
+    return true
+  }
+
+  /** Wakes what waits for a report to a task. */
+  called(taskId: string): void {
+    for (const listener of this.#listeners.get(taskId) ?? []) listener()
+  }
+
+  /** The token of a task that does not run here. */
+  async #stored(taskId: string, token: string): Promise<Json | undefined> {
+    const place = /^[1-9][0-9]{0,14}(?=\.)/.exec(token)
+    if (!place) return undefined
+    const [record] = await this.#engine.store.records(taskId, Number(place[0]) - 1, 1)
+    return record?.kind === 'state' && record.key === tokenKey ? record.value : undefined
+  }
+
+  #listen(taskId: string, called: () => void): () => void {
+    const listeners = this.#listeners.get(taskId) ?? new Set()
+    this.#listeners.set(taskId, listeners.add(called))
+    return () => {
+      listeners.delete(called)
+      if (listeners.size === 0) this.#listeners.delete(taskId)
+    }
+  }
 }

@@ -3,6 +3,7 @@ import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import { createMcpBinding, type McpOffer } from '../bindings/mcp.ts'
 import { createOpenAIBinding, type OpenAIModel } from '../bindings/openai/server.ts'
 import {
+  callbackTask,
   createRouteTable,
   isConsolePath,
   type OpenAIRoute,
@@ -124,7 +125,8 @@ function createHandler(
 function createRoute(server: ServerContext, { openai, mcp }: Endpoints): HttpHandler {
   const { mounts, visitors } = server
   const missing = forAnyone(visitors, ({ path }) => noAgent(server, path))
-  const find = createRouteTable(serverRoutes, { ...createPages(server), ...openai, mcp })
+  const callback = createCallback(server)
+  const find = createRouteTable(serverRoutes, { ...createPages(server), ...openai, mcp, callback })
   return (request) => {
     const own = find(request.path)
     if (own) return own(request)
@@ -136,6 +138,26 @@ function createRoute(server: ServerContext, { openai, mcp }: Endpoints): HttpHan
     const first = mounts.values().next().value
     return first ? first.handle(request) : notFound
   }
+}
+
+/** Takes the reports of remote agents; absent where none can reach this server. What a report says is never read. */
+function createCallback(server: ServerContext): HttpHandler | undefined {
+  const { options, store, visitors } = server
+  if (!options.publicUrl) return undefined
+  return forAnyone(visitors, async ({ path, headers }) => {
+    const taskId = decodeSegment(callbackTask(path) ?? '')
+    const token = headers['x-a2a-notification-token']
+    const stored = token ? await store.get(taskId, undefined, { light: true }) : undefined
+    const engine = stored?.head.busy ? server.engineOf(stored.head.scope.agent) : undefined
+    const isTaken = (token && (await engine?.callbacks.receive(taskId, token))) ?? false
+    return isTaken ? { status: 204, headers: {} } : noCallback
+  })
+}
+
+const noCallback: HttpReply = {
+  status: 404,
+  headers: { 'content-type': 'application/json' },
+  body: '{"error":{"code":404,"status":"NOT_FOUND","message":"No task waits for this report"}}',
 }
 
 /** Puts a console in front of the routes of a server: its own paths, and the root for browsers. */

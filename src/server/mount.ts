@@ -6,7 +6,13 @@ import { toSupersetCard } from '../bindings/dialects/v03.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import { createJsonRpcBinding } from '../bindings/jsonrpc/server.ts'
 import { createRestBinding } from '../bindings/rest/server.ts'
-import { type AgentRoute, agentRoutes, createRouter, onFirstUse } from '../bindings/routes.ts'
+import {
+  type AgentRoute,
+  agentRoutes,
+  callbackPath,
+  createRouter,
+  onFirstUse,
+} from '../bindings/routes.ts'
 import { Engine } from '../engine/engine.ts'
 import {
   createGate,
@@ -129,7 +135,7 @@ export class Mount {
 
 function createAgentEngine(server: ServerContext, { id, agent, build }: NamedAgent): Engine {
   const { store, committer, hub, queue, suspects, clock, logger, limits, live } = server
-  const { metrics, listeners, push } = server
+  const { metrics, listeners, push, options } = server
   return new Engine({
     agent,
     agentId: id,
@@ -143,6 +149,7 @@ function createAgentEngine(server: ServerContext, { id, agent, build }: NamedAge
     logger,
     limits,
     live,
+    callbackUrl: options.publicUrl && `${server.url}${callbackPath}`,
     webhooks: {
       published(taskId, records, registered) {
         metrics.stored(records)

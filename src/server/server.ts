@@ -2,8 +2,9 @@ import type { Agent } from '../agents/agent.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
 import { withPrices } from '../agents/prices.ts'
 import type { HttpHandler } from '../bindings/http.ts'
-import { isReceiverPath } from '../bindings/routes.ts'
+import { callbackTask, isReceiverPath } from '../bindings/routes.ts'
 import { Committer } from '../engine/commit.ts'
+import type { Engine } from '../engine/engine.ts'
 import type { Recovery } from '../engine/recover.ts'
 import { Cluster, type ReplicaEngine } from '../engine/replicas.ts'
 import { Suspects } from '../engine/suspects.ts'
@@ -210,7 +211,7 @@ export class ServerContext {
       ...{ auth: this.auth, limit: this.limit, limits, logger: this.logger },
       givenMaxBodyBytes: options.limits?.maxBodyBytes,
       clientOf: createClientReader(options),
-      openTo: options.console && ((path) => isReceiverPath(path) && this.#isReceiver(path)),
+      openTo: (path) => this.#isOpenTo(path),
     })
     const push = pushNotifications === true ? {} : pushNotifications
     const { hub, suspects, logger, committer, metrics } = this
@@ -228,8 +229,10 @@ export class ServerContext {
   readonly retryMs = (): number | undefined =>
     this.closing ? returnAfter(this.store.feed !== undefined) : undefined
 
-  /** Whether a path is one of the console's receivers, or what a large body is refused with that goes to another. */
-  #isReceiver(path: string): true | A2AError {
+  /** Whether a path takes large bodies without credentials, or what such a body is refused with. */
+  #isOpenTo(path: string): boolean | A2AError {
+    if (this.options.publicUrl && callbackTask(path) !== undefined) return true
+    if (!this.options.console || !isReceiverPath(path)) return false
     if (this.console?.isReceiver(path)) return true
     return new A2AError('taskNotFound', 'There is no such receiver; it may have expired')
   }
@@ -264,6 +267,11 @@ export class ServerContext {
     const mount = id === undefined ? this.mounts.values().next().value : this.mounts.get(id)
     if (!mount) throw new Error(`There is no agent ${id}`)
     return mount
+  }
+
+  /** The engine of an agent, also of one that is no longer served. */
+  engineOf(id: string): Engine | undefined {
+    return (this.mounts.get(id) ?? this.#retired.get(id))?.engine
   }
 
   /** Takes no more messages and lets turns end until the deadline, those of agents no longer served too. */

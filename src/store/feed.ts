@@ -89,7 +89,7 @@ export interface AgentBuild {
   readonly build: string
 }
 
-/** Something for the replica that runs a task: a message, a cancel, or a change. */
+/** Something for the replica that runs a task: a message, a cancel, a change, or that a remote system has called. */
 export type InboxEntry =
   | {
       readonly kind: 'message'
@@ -99,6 +99,7 @@ export type InboxEntry =
       readonly request: TurnRequest
     }
   | { readonly kind: 'cancel'; readonly key: string }
+  | { readonly kind: 'call'; readonly key: string }
   | { readonly kind: 'amend'; readonly key: string; readonly events: readonly StreamResponse[] }
 
 /** A task that is this replica's. */

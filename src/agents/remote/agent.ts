@@ -55,6 +55,7 @@ import {
   saveSend,
   type UnnamedSend,
 } from './memory.ts'
+import { PushWait } from './push.ts'
 
 /** A remote agent, and what it is called here. */
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
@@ -99,6 +100,7 @@ export class A2AAgent implements Agent {
   readonly #name: string
   readonly #departure: Departure
   readonly #guarded: GuardedAnswer | undefined
+  #hasWarned = false
 
   /**
    * @throws ConfigConversionError for a value out of range.
@@ -209,7 +211,7 @@ export class A2AAgent implements Agent {
     try {
       if (beginsTask(outgoing) && (await this.#connection.knowsKeys(watch.signal)))
         await this.#noteSend(turn, outgoing)
-      for await (const event of await this.#open(outgoing, watch)) {
+      for await (const event of await this.#open(outgoing, turn, watch)) {
         const events = relay.take(event)
         if (relay.phase() === 'waiting') watch.restart()
         await remember(idsOf(event) ?? remote)
@@ -266,6 +268,7 @@ export class A2AAgent implements Agent {
 
   async #open(
     { request, options, begun }: Outgoing,
+    turn: Turn,
     watch: RemoteWatch,
   ): Promise<AsyncIterable<StreamResponse>> {
     const { signal } = watch
@@ -277,9 +280,29 @@ export class A2AAgent implements Agent {
       quietMs: Math.min(maxPauseMs, Math.max(1_000, this.#options.timeoutSeconds * 1_000)),
       onContact: watch.contact,
     }
-    if (!begun) return (await this.#connection.client(signal)).sendAndFollow(request, follow)
-    const client = await this.#reconnect(watch)
-    return client.follow(begun.taskId, follow)
+    const client = await (begun ? this.#reconnect(watch) : this.#connection.client(signal))
+    const push = this.#options.wait === 'push' && (await this.#awaitPush(client, turn, signal))
+    if (push) return push.follow(begun?.taskId ?? request, follow)
+    return begun ? client.follow(begun.taskId, follow) : client.sendAndFollow(request, follow)
+  }
+
+  /** Waits for the remote's reports; undefined where it makes none, or cannot reach this server. */
+  async #awaitPush(
+    client: A2AClient,
+    turn: Turn,
+    signal: AbortSignal,
+  ): Promise<PushWait | undefined> {
+    const callback = await turn.callback?.()
+    if (!callback) {
+      if (!this.#hasWarned)
+        this.#log.warn({ agent: this.#name }, 'wait: push needs a server with a publicUrl')
+      this.#hasWarned = true
+      return undefined
+    }
+    if (!(await this.#connection.hasWebhooks(signal))) return undefined
+    const [clock, log, name] = [this.#clock, this.#log, this.#name]
+    const { key } = this.#departure
+    return new PushWait({ client, callback, clock, log, name, signal, turn, key })
   }
 
   /** The client for a task that is known: a remote that is out of reach is waited for. */

@@ -29,6 +29,8 @@ export interface RemoteConnection {
   client(signal?: AbortSignal): Promise<A2AClient>
   /** Whether a send can be repeated with its key, which gives the task that it began; a peer without a card knows none. */
   knowsKeys(signal?: AbortSignal): Promise<boolean>
+  /** Whether the remote reports to webhooks; a peer without a card does not. */
+  hasWebhooks(signal?: AbortSignal): Promise<boolean>
   /** Who the remote is: local names, then its card's, else its answer to RANCH's `agent/card`. */
   describe(local: LocalInfo, signal?: AbortSignal): Promise<AgentInfo>
   /**
@@ -63,6 +65,11 @@ export function connectRemote(endpoint: string, options: ClientOptions): RemoteC
     async knowsKeys(signal) {
       if ((await client(signal)) !== base) return false
       return declaresIdempotency(await base.fetchAgentCard({ ...(signal && { signal }) }))
+    },
+    async hasWebhooks(signal) {
+      if ((await client(signal)) !== base) return false
+      const { capabilities } = await base.fetchAgentCard({ ...(signal && { signal }) })
+      return capabilities.pushNotifications === true
     },
     async describe(local, signal) {
       const known = await client(signal)

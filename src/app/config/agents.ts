@@ -407,6 +407,12 @@ const agentTable = z.strictObject({
       'How long the agent may work on a task, in seconds, restarts of your server included; then the task is cancelled. No limit if absent, and for `a2a` only.',
     examples: [86400],
   }),
+  wait: described(word(['stream', 'push'], []).optional(), {
+    description:
+      'How a task that the agent works on is waited for: `stream` by a subscription where the agent streams, else by polls; `push` by a webhook of this server, without a connection, and by a poll every 5 minutes. `push` needs `public_url` in `[server]`; for `a2a` only.',
+    default: 'stream',
+    examples: ['push'],
+  }),
   max_retries: described(numberLike.optional(), {
     description:
       'How often a connection that fails is tried again, 0 to 10; of a module, an answer that failed before its first word, and never if this is absent.',
@@ -463,6 +469,7 @@ export const agentSchema: z.ZodType<AgentConfig> = agentTable.transform(
     ...whenGiven('metadata', agent.metadata),
     ...whenGiven('timeoutSeconds', agent.timeout_seconds),
     ...whenGiven('maxTaskSeconds', agent.max_task_seconds),
+    ...whenGiven('wait', agent.wait),
     ...whenGiven('maxRetries', agent.max_retries),
     ...whenGiven('auth', agent.auth),
     ...whenGiven('credentialOrigins', agent.credential_origins),

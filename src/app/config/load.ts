@@ -206,7 +206,8 @@ function checkConfig(config: Config, environment: ConfigVariables): CheckedConfi
       if (!(error instanceof ConfigConversionError)) throw error
       problems.push(describeAgent(error, index))
     }
-  if (problems.length === 0) problems.push(...checkTeams(config), ...checkJudges(config))
+  if (problems.length === 0)
+    problems.push(...checkWaits(config), ...checkTeams(config), ...checkJudges(config))
   return { plans, problems }
 }
 
@@ -226,6 +227,16 @@ function checkIds({ agents, teams }: Config): readonly Unplaced[] {
     if (twice) return [{ path, message: `the id ${id} is used twice`, hint }]
     if (idPattern.test(id)) return []
     return [{ path, message: `the id ${id} must be letters, digits, ".", "_", ":" or "-"` }]
+  })
+}
+
+/** A remote agent reports to this server only where it knows the server's address. */
+function checkWaits({ agents, server }: Config): readonly Unplaced[] {
+  if (server?.publicUrl !== undefined) return []
+  return agents.flatMap(({ wait }, index) => {
+    if (wait !== 'push') return []
+    const hint = 'set public_url in [server] to the URL at which the remote agent reaches it'
+    return [{ path: ['agents', index, 'wait'], message: 'wait = "push" needs public_url', hint }]
   })
 }
 

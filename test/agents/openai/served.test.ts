@@ -16,6 +16,7 @@ const noPages = {
   keys: undefined,
   resource: undefined,
   mcp: undefined,
+  callback: undefined,
 }
 
 const closing: (() => Promise<void>)[] = []

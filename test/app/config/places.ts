@@ -38,7 +38,10 @@ const sides = [
 
 const ofRemotes = ['task_handling', 'agent_id', 'auth_header', 'bearer_token']
 
-const withAgent = (agent: Table): Table => ({ agents: [agent, ...others] })
+const withAgent = (agent: Table): Table => ({
+  agents: [agent, ...others],
+  ...(agent.wait === 'push' && { server: { public_url: 'https://agents.example.com' } }),
+})
 const withTeam = (table: Table): Table => ({ ...base, teams: [{ ...team, ...table }] })
 const withStep = (step: Table): Table => {
   const steps = step.name === draft.name ? [step] : [draft, step]
@@ -114,7 +117,8 @@ function beside(path: string, key: string, value: unknown): Table {
 /** The kind of agent that has such a key or value. */
 function agentFor(key: string, value: unknown): Table {
   if (['model', 'tools', 'mcp_servers', 'allow_files'].includes(key)) return model
-  if (['auth', 'credential_origins', 'max_task_seconds', 'metadata'].includes(key)) return remote
+  if (['auth', 'credential_origins', 'max_task_seconds', 'metadata', 'wait'].includes(key))
+    return remote
   const isRemote = String(value).startsWith('https:') || value === 'openai'
   return isRemote ? remote : writer
 }

@@ -89,6 +89,9 @@ mode = "supervisr"
     expect(with_('timeout_seconds', '315360000')).toEqual([])
     expect(with_('max_task_seconds', '0')).toHaveLength(1)
     expect(with_('max_task_seconds', '86400')).toEqual([])
+    expect(with_('wait', '"stream"')).toEqual([])
+    expect(with_('wait', '"push"')).toEqual([expect.stringContaining('needs public_url')])
+    expect(with_('wait', '"poll"')).toHaveLength(1)
     expect(with_('timeout_seconds', '0.001')).toEqual([])
     expect(with_('max_retries', '11')).toHaveLength(1)
     expect(with_('max_retries', '10')).toEqual([])
@@ -123,6 +126,7 @@ ${key} = ${value}
     const module = (lines: string) =>
       problemsOf(agents.replace('protocol = "a2a"', `protocol = "module"\n${lines}`))
     expect(module('timeout_seconds = 0')[0]).toContain('timeout_seconds: 0')
+    expect(module('wait = "push"')[0]).toContain('only an a2a agent has tasks of its own')
     expect(module('max_task_seconds = 60')[0]).toContain('only an a2a agent has tasks of its own')
     expect(module('max_retries = 11')[0]).toContain('max_retries: 11')
     expect(module('timeout_seconds = 5\nmax_retries = 1')).toEqual([])

@@ -18,6 +18,7 @@ const noPages = {
   keys: undefined,
   resource: undefined,
   mcp: undefined,
+  callback: undefined,
 }
 
 const closing: (() => Promise<void>)[] = []

@@ -235,7 +235,8 @@ function forwardedWrite(entry: InboxEntry): TaskWrite {
 }
 
 function toRecord(entry: InboxEntry): LogRecord {
-  if (entry.kind === 'cancel') throw new Error('A cancel is known by its task')
+  if (entry.kind === 'cancel' || entry.kind === 'call')
+    throw new Error(`A ${entry.kind} has no record of its own`)
   if (entry.kind === 'amend')
     return { seq: 2, kind: 'event', event: statusEvent, forwarded: entry.key }
   const { message: sent, request } = entry
