@@ -27,8 +27,8 @@ export interface CommitSource {
 export class Committer {
   readonly #store: Store
   readonly #clock: Clock
-  /** Receives how long the store took for each commit, in milliseconds. */
-  readonly #observer: ((ms: number) => void) | undefined
+  /** Receives how long the store took for each commit, in milliseconds, and why it failed. */
+  readonly #observer: ((ms: number, error?: A2AError) => void) | undefined
   readonly #shares = new CommitShares()
   readonly #gaps: ChunkGaps | undefined
   readonly #flushBurst: () => void
@@ -37,7 +37,11 @@ export class Committer {
   #startedAt = 0
   #isScheduled = false
 
-  constructor(store: Store, clock: Clock = systemClock, observer?: (ms: number) => void) {
+  constructor(
+    store: Store,
+    clock: Clock = systemClock,
+    observer?: (ms: number, error?: A2AError) => void,
+  ) {
     this.#store = store
     this.#clock = clock
     this.#observer = observer
@@ -77,6 +81,11 @@ export class Committer {
     })
   }
 
+  /** For how long the commit under way has waited for the store, in milliseconds; undefined where none is. */
+  get waitedMs(): number | undefined {
+    return this.#running && this.#clock.elapsed() - this.#startedAt
+  }
+
   /** Resolves when nothing is left to commit. */
   async idle(): Promise<void> {
     while (this.#running || this.#dirty.size > 0) {
@@ -94,7 +103,7 @@ export class Committer {
       this.#flush()
       return
     }
-    if (this.#observer) this.#startedAt = this.#clock.elapsed()
+    this.#startedAt = this.#clock.elapsed()
     this.#running = this.#store.commit(writes).then(
       (results) => this.#end(parts, results),
       (thrown) => this.#end(parts, undefined, toStoreError(thrown)),
@@ -103,7 +112,7 @@ export class Committer {
 
   /** Publishes how a commit ended. What becomes dirty through that goes into the next one. */
   #end(parts: readonly CommitPart[], results?: readonly WriteResult[], error?: A2AError): void {
-    this.#observer?.(this.#clock.elapsed() - this.#startedAt)
+    this.#observer?.(this.#clock.elapsed() - this.#startedAt, error)
     try {
       for (const { source, from, to } of parts)
         if (results) source.stored(results.slice(from, to))

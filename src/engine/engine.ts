@@ -19,7 +19,14 @@ import type {
 } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import type { Committer } from './commit.ts'
-import { KeyTaken, notRegistered, shuttingDown, TaskMoved, taskNotFound } from './errors.ts'
+import {
+  KeyTaken,
+  notRegistered,
+  overloaded,
+  shuttingDown,
+  TaskMoved,
+  taskNotFound,
+} from './errors.ts'
 import { createTaskFace, LiveTasks } from './live-tasks.ts'
 import type { QueuedMessage, SendResult } from './queued-messages.ts'
 import { type Recovery, recoverAll, Stranded } from './recover.ts'
@@ -54,6 +61,8 @@ export interface EngineOptions {
   readonly live?: SharedBudget | undefined
   /** Where remote systems report, above the id of a task; absent where they cannot reach this server. */
   readonly callbackUrl?: string | undefined
+  /** Says why no new task may begin now; absent where nothing forbids it. */
+  readonly overload?: { reason(): string | undefined } | undefined
   /** The webhooks: they get each stored batch, and whether one of them was registered with it. */
   readonly webhooks?: {
     published(taskId: string, records: readonly LogRecord[], registered: boolean): void
@@ -113,6 +122,7 @@ export class Engine {
   /** Whether nothing more may begin. */
   closed = false
   readonly #webhooks: EngineOptions['webhooks']
+  readonly #overload: EngineOptions['overload']
   /** The scope of callers without a name; made once, since every request needs it. */
   readonly #everyone: Scope
   #moved = 0
@@ -135,6 +145,7 @@ export class Engine {
     this.definition = { agent: options.agent, build: options.build ?? '' }
     this.suspects = options.suspects ?? new Suspects(clock)
     this.#webhooks = options.webhooks
+    this.#overload = options.overload
     this.#everyone = { agent: agentId, tenant: '', owner: '' }
     this.stranded = new Stranded(this)
     this.tasks = new LiveTasks(this)
@@ -229,6 +240,12 @@ export class Engine {
   assertServing(): void {
     if (this.closed) throw shuttingDown()
     if (!this.mayBegin()) throw notRegistered()
+  }
+
+  /** @throws A2AError `unavailable` where no new task may begin now. What continues a task may. */
+  assertAdmitting(): void {
+    const reason = this.#overload?.reason()
+    if (reason !== undefined) throw overloaded(reason)
   }
 
   /** Whether work may begin here: a process that may have lost its tasks begins nothing. */

@@ -75,6 +75,11 @@ export function notRegistered(): A2AError {
   })
 }
 
+/** The store or the event loop is behind: a new task would only wait. Nothing of it has begun. */
+export function overloaded(reason: string): A2AError {
+  return new A2AError('unavailable', reason, { retryAfterSeconds: 1 })
+}
+
 /** Another process has gone on with the task: what was to be written here is not, and must be tried there. */
 export class TaskMoved extends A2AError {
   constructor(id: string) {

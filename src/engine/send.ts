@@ -44,6 +44,7 @@ function place(engine: Engine, incoming: IncomingMessage): SendResult | Promise<
 
 function startTask(engine: Engine, incoming: IncomingMessage): SendResult {
   const { queue, tasks } = engine
+  engine.assertAdmitting()
   const contextId = incoming.message.contextId ?? newId()
   queue.mustHaveRoom(incoming.principal)
   queue.mustHold(incoming, false)

@@ -399,12 +399,15 @@ function createHealthPage(server: ServerContext): HttpHandler {
       }),
     )
     const storeHealth = store.health()
-    const healthy = !draining && storeHealth.writable && agents.every((agent) => agent.healthy)
+    const reason = server.overload.reason() ?? server.overload.unregistered()
+    const isReady = !draining && storeHealth.writable && reason === undefined
+    const healthy = isReady && agents.every((agent) => agent.healthy)
     const body = JSON.stringify({
       status: healthy ? 'healthy' : 'unhealthy',
       protocol: 'A2A',
       agent: agents[0]?.name ?? '',
       ...(draining && { draining }),
+      ...(isKnown && reason !== undefined && { reason }),
       ...(isKnown && { agents, store: storeHealth }),
       ...(cluster && { cluster }),
     })

@@ -135,7 +135,7 @@ export class Mount {
 
 function createAgentEngine(server: ServerContext, { id, agent, build }: NamedAgent): Engine {
   const { store, committer, hub, queue, suspects, clock, logger, limits, live } = server
-  const { metrics, listeners, push, options } = server
+  const { metrics, listeners, push, options, overload } = server
   return new Engine({
     agent,
     agentId: id,
@@ -150,6 +150,7 @@ function createAgentEngine(server: ServerContext, { id, agent, build }: NamedAge
     limits,
     live,
     callbackUrl: options.publicUrl && `${server.url}${callbackPath}`,
+    overload,
     webhooks: {
       published(taskId, records, registered) {
         metrics.stored(records)

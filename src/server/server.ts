@@ -30,6 +30,7 @@ import {
   resolveRateLimit,
 } from './access/limits.ts'
 import { createClientReader } from './access/origins.ts'
+import { Overload } from './access/overload.ts'
 import { createIntake, type Intake } from './body.ts'
 import {
   createClusterReader,
@@ -144,6 +145,8 @@ export class ServerContext {
   readonly metrics: Metrics
   /** The only writer of tasks. */
   readonly committer: Committer
+  /** Whether new tasks may begin. */
+  readonly overload: Overload
   /** Tells watchers of what is stored. */
   readonly hub: Hub
   /** Told of each stored batch of records, after the watchers of its task. */
@@ -192,7 +195,11 @@ export class ServerContext {
     this.store = store
     this.metrics = createMetrics()
     const { commit, waited, turn } = this.metrics
-    this.committer = new Committer(store, clock, commit)
+    this.committer = new Committer(store, clock, (ms, error) => {
+      commit(ms)
+      this.overload.committed(error)
+    })
+    this.overload = new Overload(this)
     this.auth = options.auth ? createAuth(options.auth, this.logger) : openAuth
     this.limit = rateLimit && createRateLimit(rateLimit, () => store.feed?.replicas ?? 1)
     this.visitors = createVisitors(this)
@@ -283,6 +290,7 @@ export class ServerContext {
   /** Closes what agents share, once none of them runs any more. */
   async closeParts(): Promise<void> {
     this.hub.close()
+    this.overload.close()
     await this.push?.close()
     await this.committer.idle()
     if (!this.options.store) await this.store.close()

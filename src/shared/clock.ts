@@ -4,17 +4,22 @@ export interface Clock {
   now(): number
   /** Milliseconds since some moment, for how long something takes: it goes on evenly, however the time is set. */
   elapsed(): number
-  /** Calls back once after `ms`; the returned function calls it off. */
-  after(ms: number, callback: () => void): () => void
+  /**
+   * Calls back once after `ms`; the returned function cancels it. A timer in the background does not keep the process
+   * alive, where the clock can do that.
+   */
+  after(ms: number, callback: () => void, isBackground?: boolean): () => void
 }
 
 /** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
-  after(ms, callback) {
+  after(ms, callback, isBackground = false) {
     if (ms > longestMs) return afterLong(ms, callback)
     const timer = setTimeout(callback, ms)
+    // In a browser a timer is a number, and there is no process to keep alive.
+    if (isBackground && typeof timer === 'object') timer.unref()
     return () => clearTimeout(timer)
   },
 }

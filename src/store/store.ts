@@ -51,7 +51,7 @@ export interface Store {
   webhooks(filter: WebhookFilter): Promise<readonly Webhook[]>
   /** Deliveries given up, newest first; of one scope, or of all. */
   deadLetters(limit?: number, scope?: Scope): Promise<readonly DeadLetter[]>
-  /** Whether writes are possible now. */
+  /** Whether writes are possible now. While they are not and no commit runs, no new task begins: find out by yourself when they are again. */
   health(): StoreHealth
   /** Stores what waits and releases everything. May be called twice. */
   close(): Promise<void>

@@ -5,6 +5,7 @@ import type { HttpReply } from '../../src/bindings/http.ts'
 import { type Listening, listen } from '../../src/server/node/run.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 import { createServer, type Server } from '../../src/server/server.ts'
+import { patient } from '../support/postgres.ts'
 
 /** A server that listens on a free port until the test ends. */
 export interface Served extends Listening {
@@ -13,7 +14,10 @@ export interface Served extends Listening {
 
 /** Serves an agent, or options with agents, on a free port of this machine. */
 export async function serve(what: Agent | ServerOptions): Promise<Served> {
-  const server = await createServer('agents' in what ? what : { agents: [what] })
+  const options = 'agents' in what ? what : { agents: [what] }
+  const server = await createServer(
+    options.store?.feed ? { ...options, limits: { ...patient, ...options.limits } } : options,
+  )
   const listening = await listen(server, { port: 0, host: '127.0.0.1' })
   onTestFinished(() => listening.close())
   return { ...listening, server }

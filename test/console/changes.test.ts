@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskChange } from '../../src/console/api.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
-import { describePostgres, usePostgres } from '../support/postgres.ts'
+import { describePostgres, patient, usePostgres } from '../support/postgres.ts'
 import { as, openScene, type Scene } from './scene.ts'
 
 /** The changes that a page hears of, as they come. */
@@ -91,7 +91,7 @@ describePostgres('where replicas share the store', () => {
     const open = async () => {
       const store = await openPostgresStore({ url: database.url, schema, logger: false })
       onTestFinished(() => store.close())
-      return openScene({ store })
+      return openScene({ store, limits: patient })
     }
     const [here, there] = [await open(), await open()]
     const next = await listen(here)

@@ -20,6 +20,8 @@ const server = await createServer({
   store,
   agents: createAgents(setup),
   concurrency: 16,
+  // On a busy machine nothing is rejected because it is slow.
+  limits: { maxCommitWaitMs: 0, maxLoopLagMs: 0 },
   timeouts: { shutdownMs },
   pushNotifications: {
     guard: { allow: ['127.0.0.1'], allowHttp: true },

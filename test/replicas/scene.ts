@@ -8,7 +8,7 @@ import { type Talk, type Wild, wiresOf } from '../contracts/binding.ts'
 import type { SharedStore } from '../contracts/feed/world.ts'
 import { openPostgresWorld } from '../store/postgres/world.ts'
 import type { CuttingProxy } from '../support/cutting-proxy.ts'
-import type { TestDatabase } from '../support/postgres.ts'
+import { patient, type TestDatabase } from '../support/postgres.ts'
 
 /** A server among those that share a database, behind a proxy of its own. */
 export interface Replica {
@@ -71,6 +71,7 @@ export function openReplicas(
       const store = await world.open({ leaseMs, ...storeOptions, clockAheadMs })
       const server = await createServer({
         logger: false,
+        limits: patient,
         timeouts: { shutdownMs: 0 },
         clock: { ...systemClock, now: () => systemClock.now() + clockAheadMs },
         ...options,

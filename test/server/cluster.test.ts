@@ -5,7 +5,7 @@ import { createServer, type Server, type ServerOptions } from '../../src/server/
 import { createDeferred } from '../../src/shared/async.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
-import { describePostgres, usePostgres } from '../support/postgres.ts'
+import { describePostgres, patient, usePostgres } from '../support/postgres.ts'
 
 describePostgres('a server among replicas', () => {
   const database = usePostgres()
@@ -17,6 +17,7 @@ describePostgres('a server among replicas', () => {
       agents,
       timeouts: { shutdownMs: 0 },
       ...options,
+      limits: { ...patient, ...options.limits },
       store,
       logger: false,
     })

@@ -3,7 +3,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { createServer, type Server } from '../../src/server/index.ts'
 import { createDeferred, type Deferred } from '../../src/shared/async.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
-import { describePostgres, usePostgres } from '../support/postgres.ts'
+import { describePostgres, patient, usePostgres } from '../support/postgres.ts'
 
 /** A replica with an agent that others can go on with, and one whose turns only it can end. */
 interface Replica {
@@ -41,7 +41,12 @@ describePostgres('a replica that stops', () => {
     })
     // Longer than any test waits.
     const timeouts = { shutdownMs: 600_000 }
-    const server = await createServer({ store, agents: [waiting, stubborn], timeouts })
+    const server = await createServer({
+      store,
+      agents: [waiting, stubborn],
+      timeouts,
+      limits: patient,
+    })
     await server.recover()
     onTestFinished(async () => {
       end.resolve()

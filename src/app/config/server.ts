@@ -257,6 +257,18 @@ const limitsTable = z.strictObject({
     default: limitDefaults.maxMetadataKeys,
     examples: [100],
   }),
+  max_commit_wait_ms: described(z.int().min(0).optional(), {
+    description:
+      'How long the oldest commit may wait, in milliseconds, before new tasks get 503 with `Retry-After`; 0 for no limit. The default holds where replicas share the store; with others it is 0.',
+    default: limitDefaults.maxCommitWaitMs,
+    examples: [5000, 0],
+  }),
+  max_loop_lag_ms: described(z.int().min(0).optional(), {
+    description:
+      'How late the event loop may be, three times in a row, in milliseconds, before new tasks get 503 with `Retry-After`; 0 for no limit. The default holds where replicas share the store; with others it is 0.',
+    default: limitDefaults.maxLoopLagMs,
+    examples: [1000, 0],
+  }),
   write_timeout_seconds: described(count, {
     description:
       'How long a reader may take nothing of its reply, in seconds; then its connection is cut.',
@@ -316,6 +328,8 @@ const limitsSchema: z.ZodType<LimitOptions> = limitsTable.transform((limits) => 
   ...whenGiven('maxDepth', limits.max_depth),
   ...whenGiven('maxParts', limits.max_parts),
   ...whenGiven('maxMetadataKeys', limits.max_metadata_keys),
+  ...whenGiven('maxCommitWaitMs', limits.max_commit_wait_ms),
+  ...whenGiven('maxLoopLagMs', limits.max_loop_lag_ms),
 }))
 
 const days = z.number().positive().optional()

@@ -50,6 +50,16 @@ export interface LimitOptions {
   readonly maxParts?: number
   /** Keys in a request's metadata, nested ones too; 1,000. Beyond it: `invalidParams`. */
   readonly maxMetadataKeys?: number
+  /**
+   * How long the oldest commit may wait before new tasks are rejected, in milliseconds; 1,000 where replicas share the
+   * store, else 0, which means no limit. Beyond it: 503 with `Retry-After`, for new tasks alone.
+   */
+  readonly maxCommitWaitMs?: number
+  /**
+   * How late the event loop may be, three times in a row, before new tasks are rejected, in milliseconds; 250 where
+   * replicas share the store, else 0, which means no limit. Beyond it: 503 with `Retry-After`, for new tasks alone.
+   */
+  readonly maxLoopLagMs?: number
 }
 
 /** The limits of a server, each with its value. */
@@ -61,6 +71,8 @@ interface LimitSources {
   readonly concurrency?: number
   readonly rateLimit?: RateLimitOptions
   readonly maxBodyBytes?: number
+  /** Where tasks are kept; one that replicas share has a feed. */
+  readonly store?: { readonly feed?: object }
 }
 
 const mib = 1024 * 1024
@@ -93,7 +105,15 @@ export const limitDefaults: Limits = {
   maxDepth: 64,
   maxParts: 1_000,
   maxMetadataKeys: 1_000,
+  maxCommitWaitMs: 1_000,
+  maxLoopLagMs: 250,
 }
+
+/**
+ * Limits that may be 0, for none. By default they hold only where replicas share the store: a balancer can then send what
+ * one of them rejects to another. A process that is alone would reject what it can do a moment later.
+ */
+const sharedOnly: ReadonlySet<keyof Limits> = new Set(['maxCommitWaitMs', 'maxLoopLagMs'])
 
 /**
  * The limits that hold: those that are given, else the defaults, those in bytes within their share of the heap.
@@ -109,7 +129,9 @@ export function resolveLimits(options: LimitSources = {}, heapBytes: number = he
   const resolved: Record<keyof Limits, number> = { ...limitDefaults }
   // Its keys are those of the defaults: that is its type.
   for (const name of Object.keys(limitDefaults) as (keyof Limits)[])
-    resolved[name] = checked(name, given[name]) ?? withinHeap(name, heapBytes)
+    resolved[name] =
+      checked(name, given[name]) ??
+      (sharedOnly.has(name) && !options.store?.feed ? 0 : withinHeap(name, heapBytes))
   return resolved
 }
 
@@ -138,9 +160,12 @@ function agreed(
   return given ?? former
 }
 
-function checked(name: string, value: number | undefined): number | undefined {
+function checked(name: keyof Limits, value: number | undefined): number | undefined {
   if (value === undefined || (Number.isInteger(value) && value > 0)) return value
-  throw new Error(`limits.${name} must be a whole number above 0, not ${value}`)
+  if (!sharedOnly.has(name))
+    throw new Error(`limits.${name} must be a whole number above 0, not ${value}`)
+  if (value === 0) return value
+  throw new Error(`limits.${name} must be a whole number, or 0 for no limit, not ${value}`)
 }
 
 function withinHeap(name: keyof Limits, heapBytes: number): number {

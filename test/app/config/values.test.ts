@@ -120,9 +120,10 @@ async function actionOf(guard: ReadyGuard | undefined): Promise<string | undefin
   return (await guard.judge({ text, data: undefined, parts: [{ text }] })).verdict
 }
 
-/** Limits where the heap sets none. */
+/** Limits where the heap sets none, and replicas share the store. */
 function limits(): Readonly<Record<string, number>> {
-  const entries = Object.entries(resolveLimits({}, Number.POSITIVE_INFINITY))
+  const shared = { store: { feed: {} } }
+  const entries = Object.entries(resolveLimits(shared, Number.POSITIVE_INFINITY))
   return Object.fromEntries(entries.map(([key, n]) => [`server.limits.${toSnakeCase(key)}`, n]))
 }
 

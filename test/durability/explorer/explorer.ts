@@ -9,6 +9,7 @@ import { createDeferred } from '../../../src/shared/async.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { Store, Write } from '../../../src/store/store.ts'
 import { type Fault, faulty } from '../../fixtures/faulty-store.ts'
+import { patient } from '../../support/postgres.ts'
 import { createLedger, type Ledger, type Notes } from './ledger.ts'
 
 /**
@@ -281,6 +282,7 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
       agents,
       store: mortal,
       logger: false,
+      limits: patient,
       timeouts: { shutdownMs: 0 },
       ...scenario.options?.(),
     })

@@ -3,7 +3,7 @@ import type { HttpHandler } from '../../../src/bindings/http.ts'
 import type { ServerOptions } from '../../../src/server/options.ts'
 import { createServer as createAlone, type Server } from '../../../src/server/server.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
-import { postgresUrl } from '../postgres.ts'
+import { patient, postgresUrl } from '../postgres.ts'
 
 export type * from '../../../src/server/server.ts'
 
@@ -25,7 +25,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       openPostgresStore({ url, schema, pool: { readers: 2 }, logger: false }),
     ),
   )
-  const servers = await Promise.all(stores.map((store) => createAlone({ ...options, store })))
+  const limits = { ...patient, ...options.limits }
+  const servers = await Promise.all(
+    stores.map((store) => createAlone({ ...options, limits, store })),
+  )
   return join(servers, async () => {
     for (const store of stores) await store.close()
     const client = new Client({ connectionString: url })
