@@ -137,6 +137,11 @@ const entryWords: Readonly<Record<string, EntryWords>> = {
     text: text(entry.arguments),
     tone: 'wait',
   }),
+  'code-changed': (entry) => ({
+    title: `The code of ${memberName(text(entry.agent))} has changed under the same version`,
+    text: '',
+    tone: 'wait',
+  }),
   skip: (entry) => ({ title: `Step ${text(entry.step)} is left out`, text: '', tone: 'calm' }),
   tool: (entry) => ({
     title: `Tool ${text(entry.tool)}${took(entry)}`,

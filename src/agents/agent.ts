@@ -37,6 +37,17 @@ export interface Agent {
    * the agent is still the same; its info counts if absent.
    */
   readonly definition?: Json
+  /**
+   * The version of its code, which the digest covers too, also that of a team with this member. Raise it where a run
+   * that one version began must not continue with the other.
+   */
+  readonly version?: string
+  /**
+   * Digests of the files of code that a configuration names for it and its members, by the agent's id. They are not part
+   * of the definition: a run that continues with other files is only reported.
+   * @internal
+   */
+  readonly codeDigests?: Readonly<Record<string, string>> | undefined
   /** What sort of agent it is, in one word, for people who look at it: `team`, `model`, `remote`, `function`. */
   readonly kind?: string
   /** What looks at its messages and answers before others do, by name, for people who look at it. */

@@ -41,6 +41,8 @@ export interface AgentConfig {
   readonly endpoint: string
   /** Which kind it is: `a2a`, `openai` or `module`. */
   readonly protocol: ProtocolSpelling
+  /** Its version, a semantic one: cards show it, and it is part of the definition that a running task belongs to. */
+  readonly version?: string
   /** What it can do, in words such as `research`. */
   readonly capabilities?: readonly string[]
   /** Settings of the kind (`api_key`, `model`, `task_handling`, …); what is no setting shows in AgentInfo. */

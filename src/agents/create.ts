@@ -1,10 +1,12 @@
+import { resolve } from 'node:path'
 import { isPassing } from '../client/retry.ts'
 import { type AddressGuard, createAllowList } from '../network/guard.ts'
+import { isSemanticVersion } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { backoffMs, isAsyncIterable, retry, withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
-import type { Agent, AgentEvent, AgentReply, Turn } from './agent.ts'
+import type { Agent, AgentEvent, AgentInfo, AgentReply, Turn } from './agent.ts'
 import {
   type AgentConfig,
   type ConfigEnvironment,
@@ -15,10 +17,10 @@ import {
   validateModuleAgentConfig,
 } from './config.ts'
 import { invalidValue } from './config-checks.ts'
-import { checkGuards, loadGuards } from './guards/load.ts'
+import { checkGuards, loadGuards, modulesOf } from './guards/load.ts'
 import { askAgents, withGuards } from './guards/with-guards.ts'
 import { createMcpToolSource } from './mcp.ts'
-import { loadModuleAgent, loadToolModules } from './module.ts'
+import { digestModules, loadModuleAgent, loadToolModules } from './module.ts'
 import { OpenAIAgent } from './openai/agent.ts'
 import { toOutputRules, withOutputSchema } from './output/with-schema.ts'
 import { A2AAgent } from './remote/agent.ts'
@@ -69,7 +71,7 @@ export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps
  * @throws ConfigConversionError that names what is missing or wrong.
  */
 export function planAgent(config: AgentConfig, environment?: ConfigEnvironment): AgentPlan {
-  const plan = planKind(config, environment)
+  const plan = withVersion(config, withCodeDigest(config, planKind(config, environment)))
   const output = toOutputRules(config)
   const { id, guards } = config
   const checked: AgentPlan = output
@@ -84,6 +86,42 @@ export function planAgent(config: AgentConfig, environment?: ConfigEnvironment):
       askMember: askAgents(deps.agentOf ?? (() => undefined)),
     })
   }
+}
+
+/** The agent with the version that the configuration gives it, in its info too. */
+function withVersion({ version }: AgentConfig, plan: AgentPlan): AgentPlan {
+  if (version === undefined) return plan
+  if (!isSemanticVersion(version))
+    throw invalidValue('version', version, 'must be a semantic version such as 1.0.0')
+  return async (deps) => {
+    const agent = await plan(deps)
+    const info = async (): Promise<AgentInfo> => {
+      const { details, ...own } = await agent.info()
+      return { ...own, details: { ...details, version } }
+    }
+    return wrapAgent(agent, { info, version })
+  }
+}
+
+/** The agent with a digest of the files of code that its configuration names. */
+function withCodeDigest(config: AgentConfig, plan: AgentPlan): AgentPlan {
+  const files = moduleFilesOf(config)
+  if (files.length === 0) return plan
+  return async (deps) => {
+    const digest = digestModules(files.map((file) => resolve(deps.directory, file)))
+    const agent = await plan(deps)
+    return wrapAgent(agent, { codeDigests: { ...agent.codeDigests, [config.id]: digest } })
+  }
+}
+
+/** The files of code that an agent's configuration names, as it writes them: its own, its tools' and its guards'. */
+export function moduleFilesOf(config: AgentConfig): readonly string[] {
+  const { endpoint, tools = [], guards = {} } = config
+  return [
+    ...(protocolOf(config) === 'module' ? [endpoint] : []),
+    ...tools.map(({ module }) => module),
+    ...modulesOf(guards),
+  ]
 }
 
 function planKind(config: AgentConfig, environment: ConfigEnvironment | undefined): AgentPlan {

@@ -80,11 +80,13 @@ export function defineAgent(
   checkDescription(description)
   const info = toInfo(description)
   const { resumable = false, health, outputSchema, jsonSchema, maxOutputRetries } = description
+  const { version } = description
   const agent: Agent = {
     info: () => info,
     process: process as AgentFunction, // of a description without a schema
     resumable,
     kind: 'function',
+    ...(version !== undefined && { version }),
     ...(health && { health }),
   }
   if (!outputSchema) return withOwnGuards(agent, info.id, description.guards)

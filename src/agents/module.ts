@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import * as nodeModule from 'node:module'
@@ -336,6 +337,16 @@ export function readModuleFiles(modules: readonly string[]): ReadonlyMap<string,
       return [file, `${found?.mtimeMs}:${found?.size}`]
     }),
   )
+}
+
+/**
+ * A digest of what modules are made of: of the bytes of the same files as `readModuleFiles` finds, wherever they lie, so
+ * that it is the same on every machine that has the same files.
+ */
+export function digestModules(modules: readonly string[]): string {
+  const hash = createHash('sha256')
+  for (const file of readModuleFiles(modules).keys()) hash.update(`${textOf(file)}\0`)
+  return hash.digest('hex').slice(0, 16)
 }
 
 const code = /\.[cm]?[jt]sx?$/

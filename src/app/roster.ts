@@ -1,8 +1,10 @@
+import { resolve } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../agents/config.ts'
 import { type AgentDeps, planAgent } from '../agents/create.ts'
 import type { Guards } from '../agents/guards/guard.ts'
 import { modulesOf, withModules } from '../agents/guards/load.ts'
+import { digestModules } from '../agents/module.ts'
 import type { ModelPrices } from '../agents/prices.ts'
 import { toSnakeCase } from '../shared/text.ts'
 import type { TeamConfig } from '../team/config.ts'
@@ -43,8 +45,10 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
       manager.registerWithId(agent.id, await createNamed(agent, config, inFile))
     const isChecked = config.plans !== undefined
     for (const team of inBuildOrder(config.teams)) {
+      const digest = codeDigestOf(team, deps.directory)
       const loaded = await loadTeamGuards(team, config, deps)
-      manager.registerWithId(team.id, new Team(loaded, manager, { ...deps, ...prices, isChecked }))
+      const options = { ...deps, ...prices, ...digest, isChecked }
+      manager.registerWithId(team.id, new Team(loaded, manager, options))
     }
   } catch (error) {
     await manager.close()
@@ -163,11 +167,15 @@ function pick({ clock, log }: BuildDeps): Pick<BuildDeps, 'clock' | 'log'> {
   return { ...(clock && { clock }), ...(log && { log }) }
 }
 
-/** The files of guards that a configuration names. */
-export function guardModulesOf({ agents, teams }: Config): readonly string[] {
-  const ofAgents = agents.flatMap(({ guards }) => (guards ? modulesOf(guards) : []))
-  const ofTeams = teams.flatMap((team) => guardsIn(team).flatMap(({ guards }) => modulesOf(guards)))
-  return [...ofAgents, ...ofTeams]
+/** The files of code that a team's guards name, as the configuration writes them. */
+export function guardModulesOf(team: TeamConfig): readonly string[] {
+  return guardsIn(team).flatMap(({ guards }) => modulesOf(guards))
+}
+
+/** A digest of those files; none where there are none. */
+function codeDigestOf(team: TeamConfig, directory: string): { readonly codeDigest?: string } {
+  const files = guardModulesOf(team).map((file) => resolve(directory, file))
+  return files.length > 0 ? { codeDigest: digestModules(files) } : {}
 }
 
 interface GuardDeps {

@@ -1,6 +1,7 @@
 import { existsSync, type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Agent, Health } from '../agents/agent.ts'
+import { moduleFilesOf } from '../agents/create.ts'
 import { createFreshModules, readModuleFiles } from '../agents/module.ts'
 import { withPrices } from '../agents/prices.ts'
 import { whenOver, wrapAgent } from '../agents/wrap.ts'
@@ -114,11 +115,8 @@ function createModuleStates(): ModuleStates {
 }
 
 function modulesOf(path: string, config: Config): readonly string[] {
-  const files = config.agents.flatMap(({ protocol, endpoint, tools = [] }) => [
-    ...(protocol === 'module' ? [endpoint] : []),
-    ...tools.map(({ module }) => module),
-  ])
-  const all = new Set([...files, ...guardModulesOf(config)])
+  const { agents, teams } = config
+  const all = new Set([...agents.flatMap(moduleFilesOf), ...teams.flatMap(guardModulesOf)])
   return [...all].map((file) => resolve(dirname(path), file))
 }
 

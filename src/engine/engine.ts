@@ -83,10 +83,15 @@ const defaultLimits: TaskLimits = {
   maxContextBytes: 256 * 1024,
 }
 
-/** An agent and the digest of its definition. */
+/** An agent, the digest of its definition, and those of its files of code, where it has some. */
 export interface AgentDefinition {
   readonly agent: Agent
   readonly build: string
+  readonly code: Agent['codeDigests']
+}
+
+function toDefinition(agent: Agent, build = ''): AgentDefinition {
+  return { agent, build, code: agent.codeDigests }
 }
 
 /**
@@ -119,6 +124,8 @@ export class Engine {
   readonly timestamp: () => string
   /** The agent for runs that are made from now on. */
   definition: AgentDefinition
+  /** Agents that a warning about changed code has named. */
+  readonly changedCode: Set<string> = new Set()
   /** Whether nothing more may begin. */
   closed = false
   readonly #webhooks: EngineOptions['webhooks']
@@ -142,7 +149,7 @@ export class Engine {
     this.maxMailbox = options.maxMailbox ?? 16
     this.isShared = store.feed !== undefined
     this.timestamp = createTimestamps(store.feed ? shifted(clock, store.feed) : clock)
-    this.definition = { agent: options.agent, build: options.build ?? '' }
+    this.definition = toDefinition(options.agent, options.build)
     this.suspects = options.suspects ?? new Suspects(clock)
     this.#webhooks = options.webhooks
     this.#overload = options.overload
@@ -222,8 +229,8 @@ export class Engine {
   }
 
   /** Replaces the agent for turns that begin from now on; running ones keep theirs. */
-  setAgent(agent: Agent, build = ''): void {
-    this.definition = { agent, build }
+  setAgent(agent: Agent, build?: string): void {
+    this.definition = toDefinition(agent, build)
   }
 
   /** How many tasks are live, for metrics. */

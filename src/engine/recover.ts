@@ -3,6 +3,7 @@ import { principalOf } from '../protocol/operations.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, TaskState } from '../protocol/types.ts'
 import { soon } from '../shared/async.ts'
+import { isFields, isSame } from '../shared/json.ts'
 import type { TurnRequest } from '../store/feed.ts'
 import { weighMessage, weighRequest } from '../store/size-limits.ts'
 import type { Deaths, LogRecord, TaskHead } from '../store/store.ts'
@@ -89,6 +90,35 @@ const endedByUs: ReadonlySet<TaskState> = new Set<TaskState>([
   'TASK_STATE_CANCELED',
   'TASK_STATE_FAILED',
 ])
+
+/** Under this key a task has the digests of the code that its last turn ran with. */
+const codeKey = 'corral:code'
+
+/**
+ * Stores with a task which code its turn runs with. Code is not part of the definition digest: where a task continues
+ * with other code under the same digest, steps of both may mix in one run. The trace says so, and the log once per agent.
+ */
+export function recordCode(run: TaskRun, code: Readonly<Record<string, string>>): void {
+  const { log, engine, definition } = run
+  const before = run.load(codeKey)
+  if (isSame(before, code)) return
+  run.save(codeKey, code)
+  if (!log.exists) return // its first records have what is saved
+  log.append({ kind: 'state', key: codeKey, value: code })
+  if (!isFields(before) || log.build !== definition.build) return
+  for (const [agent, digest] of Object.entries(code)) {
+    const earlier = before[agent]
+    if (typeof earlier !== 'string' || earlier === digest) continue
+    const entry = { type: 'code-changed', agent, before: earlier, after: digest }
+    log.append({ kind: 'trace', at: engine.timestamp(), entry })
+    if (engine.changedCode.has(agent)) continue
+    engine.changedCode.add(agent)
+    engine.logger.warn({ agent, taskId: log.id }, codeChanged)
+  }
+}
+
+const codeChanged =
+  'A task continues with changed code under the same version: where old and new steps must not mix, raise `version`'
 
 function refusalOf(
   { messages, began }: Unfinished,

@@ -30,6 +30,7 @@ import { weigh } from '../store/size-limits.ts'
 import type { Scope, Store } from '../store/store.ts'
 import { failedState, isCallerFault, mustBeJson, TaskMoved, toAgentFault } from './errors.ts'
 import { addressed, ownMessage, type QueuedMessage } from './queued-messages.ts'
+import { recordCode } from './recover.ts'
 import type { TaskRun } from './task-run.ts'
 
 const none: readonly string[] = Object.freeze([])
@@ -278,6 +279,7 @@ export async function executeTurn(
 ): Promise<void> {
   const { log, engine } = run
   try {
+    if (run.definition.code) recordCode(run, run.definition.code)
     if (log.exists) recordStart(run, queued)
     // Commit before running the agent when (a) this is a recovered attempt, so that a crash is counted, (b) the message
     // has an idempotency key, so that a retry finds the task, or (c) another replica may own the task.

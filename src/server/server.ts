@@ -9,9 +9,11 @@ import type { Recovery } from '../engine/recover.ts'
 import { Cluster, type ReplicaEngine } from '../engine/replicas.ts'
 import { Suspects } from '../engine/suspects.ts'
 import { TurnQueue } from '../engine/turn-queue.ts'
+import type { AgentInfo } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { AuthContext, Dispatch } from '../protocol/operations.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
+import type { Json } from '../protocol/types.ts'
 import { SharedBudget } from '../shared/budget.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { digestOf } from '../shared/ids.ts'
@@ -324,13 +326,20 @@ async function nameAgents(
     agents.map(async (given, index) => {
       const agent = toAgent(given, { at: `agents[${index}]` })
       const info = await agent.info()
-      const build = await digestOf(agent.definition ?? JSON.stringify(info))
+      const build = await digestOf(definitionOf(agent, info))
       return { id: info.id, agent, info, build }
     }),
   )
   const twice = named.find(({ id }, index) => named.findIndex((one) => one.id === id) !== index)
   if (twice) throw new Error(`Two agents have the id ${twice.id}: each needs its own`)
   return named
+}
+
+/** What an agent is made of, with its version once. */
+function definitionOf({ definition, version }: Agent, info: AgentInfo): Json {
+  const whole = definition ?? JSON.stringify(info)
+  const hasVersion = definition === undefined && info.details?.version === version
+  return version === undefined || hasVersion ? whole : [whole, version]
 }
 
 /** What the console sees of the server. */

@@ -127,6 +127,8 @@ export class Team implements Agent {
   /** The registry that has its members. */
   readonly manager: AgentManager
   readonly #ownsMembers: boolean
+  /** A digest of the files of code that its guards name. */
+  readonly #codeDigest: string | undefined
   readonly #schedule: Schedule
   readonly #options: Required<Omit<TeamOptions, 'prices'>>
   readonly #prices: ModelPrices | undefined
@@ -140,13 +142,18 @@ export class Team implements Agent {
   constructor(
     team: TeamSpelling,
     manager: AgentManager,
-    options: TeamOptions & { readonly isChecked?: boolean; readonly ownsMembers?: boolean } = {},
+    options: TeamOptions & {
+      readonly isChecked?: boolean
+      readonly ownsMembers?: boolean
+      readonly codeDigest?: string
+    } = {},
   ) {
     const config = toTeamConfig(team)
     if (!options.isChecked) validateTeam(config, manager)
     this.config = config
     this.manager = manager
     this.#ownsMembers = options.ownsMembers ?? false
+    this.#codeDigest = options.codeDigest
     this.#guards = new TeamGuards(config)
     this.#schedule = kindOf(config.scheduler).create(config.scheduler)
     const { clock = systemClock, random = Math.random, exposeMembers = false } = options
@@ -157,13 +164,31 @@ export class Team implements Agent {
     this.#onUnreported = createUnreportedWarning(config.id)
   }
 
-  /** The configuration, and that of members which are teams. */
+  /** The configuration, that of members which are teams, and the versions of members. */
   get definition(): Json {
-    const members = this.config.agents.flatMap(({ agentId }) => {
-      const definition = this.manager.get(agentId)?.definition
-      return definition === undefined ? [] : [[agentId, definition]]
-    })
-    return toPlain([this.config, members])
+    const definitions: Json[] = []
+    const versions: Json[] = []
+    for (const [agentId, { definition, version }] of this.#members()) {
+      if (definition !== undefined) definitions.push([agentId, definition])
+      if (version !== undefined) versions.push([agentId, version])
+    }
+    // Left out where there are none: the digest of a team without versions stays what it is in the stores.
+    return toPlain([this.config, definitions, ...(versions.length > 0 ? [versions] : [])])
+  }
+
+  /** @internal */
+  get codeDigests(): Readonly<Record<string, string>> | undefined {
+    const digests: Record<string, string> = {}
+    for (const [, { codeDigests }] of this.#members()) Object.assign(digests, codeDigests)
+    if (this.#codeDigest !== undefined) digests[this.config.id] = this.#codeDigest
+    return Object.keys(digests).length > 0 ? digests : undefined
+  }
+
+  *#members(): Generator<[string, Agent]> {
+    for (const { agentId } of this.config.agents) {
+      const agent = this.manager.get(agentId)
+      if (agent) yield [agentId, agent]
+    }
   }
 
   /** Who the team is. Members that cannot be asked are left out of its abilities. */

@@ -387,6 +387,11 @@ const agentTable = z.strictObject({
       'How the agent is reached: `a2a` for an A2A agent elsewhere, `openai` for a model behind an OpenAI-compatible service, `module` for a file of yours.',
     examples: ['openai', 'module'],
   }),
+  version: described(filledText.optional(), {
+    description:
+      'The version of the agent, a semantic one. Cards show it, and it is part of the definition that a running task belongs to: raise it when the code changes and old and new steps must not mix in one run.',
+    examples: ['1.2.0'],
+  }),
   endpoint: described(filledText, {
     description:
       'Where the agent is: the URL of an A2A agent, the base URL of a model service, or a file, relative to this one, whose default export answers.',
@@ -464,6 +469,7 @@ export const agentSchema: z.ZodType<AgentConfig> = agentTable.transform(
     name: agent.name,
     endpoint: agent.endpoint,
     protocol: agent.protocol,
+    ...whenGiven('version', agent.version),
     ...whenGiven('description', agent.description),
     ...whenGiven('capabilities', agent.capabilities),
     ...whenGiven('metadata', agent.metadata),

@@ -166,7 +166,8 @@ const firstVersion = '1.0.0'
 
 /** `version` of a team. */
 const versionField: z.ZodOptional<z.ZodType<string, string>> = described(filledText.optional(), {
-  description: 'The version of the team that cards show, a semantic one.',
+  description:
+    'The version of the team, a semantic one. Cards show it, and it is part of the definition that a running task belongs to.',
   default: firstVersion,
   examples: ['2.1.0'],
 })

@@ -112,6 +112,7 @@ const takers: Readonly<Record<string, Take | undefined>> = {
   'tool-approval': (tree, entry) =>
     tree.note(entry, `tool ${textAt(entry, 'tool')} ${textAt(entry, 'verdict')}`),
   skip: (tree, entry) => tree.note(entry, `${textAt(entry, 'step')} skipped`),
+  'code-changed': (tree, entry) => tree.note(entry, `code of ${textAt(entry, 'agent')} changed`),
   model: (tree, entry) =>
     tree.act(entry, {
       kind: 'model',
@@ -469,6 +470,7 @@ const lines: Readonly<Record<string, Describe | undefined>> = {
   fallback: (_, node) => node && noted(node),
   decision: (_, node) => node && noted(node),
   skip: (_, node) => node && noted(node),
+  'code-changed': (_, node) => node && noted(node),
   'tool-approval': (_, node) => node && noted(node),
   tool: (_, node) => node && [dim(`· tool ${node.label}`), facts(node), dim(spaced(node.words))],
 }
