@@ -10,7 +10,7 @@ import { SteppedValues } from '../agents/wrap.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { hopsExtension } from '../protocol/extensions.ts'
 import { type AuthContext, anonymous } from '../protocol/operations.ts'
-import { answerParts, canTransition, isInterrupted, isTerminal } from '../protocol/task.ts'
+import { canTransition, isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
 import type {
   Artifact,
@@ -26,8 +26,8 @@ import { isAsyncIterable, myTurn } from '../shared/async.ts'
 import { newId } from '../shared/ids.ts'
 import { copyOf } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
+import { conversationOf } from '../store/documents.ts'
 import { weigh } from '../store/size-limits.ts'
-import type { Scope, Store } from '../store/store.ts'
 import { failedState, isCallerFault, mustBeJson, TaskMoved, toAgentFault } from './errors.ts'
 import { addressed, ownMessage, type QueuedMessage } from './queued-messages.ts'
 import { recordCode } from './recover.ts'
@@ -406,38 +406,6 @@ function takeFailure(run: TaskRun, thrown: unknown, turn: ActiveTurn): void {
     engine.logger.info({ taskId, at: error.at, reason: error.message }, 'A guard has blocked')
   else engine.logger.error({ taskId, err: thrown }, 'The agent failed')
   if (!isTerminal(log.state)) run.failure(error, failedState(error))
-}
-
-/** Earlier tasks of a context, and bytes of them, to read at most; a conversation beyond that is cut at its beginning. */
-const maxTasks = 50
-const maxBytes = 8 * 1024 * 1024
-
-/** The last messages of a context, oldest first, across its tasks; answers appear as agent messages. */
-async function conversationOf(
-  store: Store,
-  options: { readonly scope: Scope; readonly contextId: string; readonly limit: number },
-): Promise<readonly Message[]> {
-  const { scope, contextId, limit } = options
-  const { tasks } = await store.list({ scope, contextId, limit: maxTasks, maxBytes })
-  const messages = tasks
-    .map(({ task }) => task)
-    .reverse()
-    .flatMap(spoken)
-  return messages.slice(-limit)
-}
-
-/** What was said in a task: its history, and its answer where that stands in artifacts. */
-function spoken(task: Task): readonly Message[] {
-  const history = task.history ?? []
-  if (!task.artifacts?.length) return history
-  const answer: Message = {
-    messageId: `${task.id}-answer`,
-    contextId: task.contextId,
-    taskId: task.id,
-    role: 'ROLE_AGENT',
-    parts: answerParts(task),
-  }
-  return [...history, answer]
 }
 
 /** How the keys of values begin that we keep ourselves. */

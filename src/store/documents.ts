@@ -1,5 +1,6 @@
 import { createFold } from '../protocol/fold.ts'
-import type { Json, Task } from '../protocol/types.ts'
+import { answerParts } from '../protocol/task.ts'
+import type { Json, Message, Task } from '../protocol/types.ts'
 import type { Mutable } from '../shared/json.ts'
 import { weighTask } from './size-limits.ts'
 import type {
@@ -228,4 +229,36 @@ export function claimable(
     if (head.busy && isWanted && (!after || isBefore(after, head))) busy.push(head)
   }
   return busy.sort((a, b) => (isBefore(a, b) ? -1 : 1)).slice(0, limit)
+}
+
+/** Earlier tasks of a context, and bytes of them, to read at most; a conversation beyond that is cut at its beginning. */
+const maxTasks = 50
+const maxBytes = 8 * 1024 * 1024
+
+/** The last messages of a context, oldest first, across its tasks; answers appear as agent messages. */
+export async function conversationOf(
+  store: Store,
+  options: { readonly scope: Scope; readonly contextId: string; readonly limit: number },
+): Promise<readonly Message[]> {
+  const { scope, contextId, limit } = options
+  const { tasks } = await store.list({ scope, contextId, limit: maxTasks, maxBytes })
+  const messages = tasks
+    .map(({ task }) => task)
+    .reverse()
+    .flatMap(spoken)
+  return messages.slice(-limit)
+}
+
+/** What was said in a task: its history, and its answer where that stands in artifacts. */
+function spoken(task: Task): readonly Message[] {
+  const history = task.history ?? []
+  if (!task.artifacts?.length) return history
+  const answer: Message = {
+    messageId: `${task.id}-answer`,
+    contextId: task.contextId,
+    taskId: task.id,
+    role: 'ROLE_AGENT',
+    parts: answerParts(task),
+  }
+  return [...history, answer]
 }
