@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { isPassing } from '../client/retry.ts'
 import { type AddressGuard, createAllowList } from '../network/guard.ts'
 import { isSemanticVersion } from '../protocol/card.ts'
@@ -108,7 +107,7 @@ function withCodeDigest(config: AgentConfig, plan: AgentPlan): AgentPlan {
   const files = moduleFilesOf(config)
   if (files.length === 0) return plan
   return async (deps) => {
-    const digest = digestModules(files.map((file) => resolve(deps.directory, file)))
+    const digest = digestModules(files, deps.directory)
     const agent = await plan(deps)
     return wrapAgent(agent, { codeDigests: { ...agent.codeDigests, [config.id]: digest } })
   }

@@ -343,9 +343,10 @@ export function readModuleFiles(modules: readonly string[]): ReadonlyMap<string,
  * A digest of what modules are made of: of the bytes of the same files as `readModuleFiles` finds, wherever they lie, so
  * that it is the same on every machine that has the same files.
  */
-export function digestModules(modules: readonly string[]): string {
+export function digestModules(modules: readonly string[], directory: string): string {
   const hash = createHash('sha256')
-  for (const file of readModuleFiles(modules).keys()) hash.update(`${textOf(file)}\0`)
+  const paths = modules.map((file) => resolve(directory, file))
+  for (const file of readModuleFiles(paths).keys()) hash.update(`${textOf(file)}\0`)
   return hash.digest('hex').slice(0, 16)
 }
 

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../agents/config.ts'
 import { type AgentDeps, planAgent } from '../agents/create.ts'
@@ -174,8 +173,8 @@ export function guardModulesOf(team: TeamConfig): readonly string[] {
 
 /** A digest of those files; none where there are none. */
 function codeDigestOf(team: TeamConfig, directory: string): { readonly codeDigest?: string } {
-  const files = guardModulesOf(team).map((file) => resolve(directory, file))
-  return files.length > 0 ? { codeDigest: digestModules(files) } : {}
+  const files = guardModulesOf(team)
+  return files.length > 0 ? { codeDigest: digestModules(files, directory) } : {}
 }
 
 interface GuardDeps {

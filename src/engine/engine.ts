@@ -90,10 +90,6 @@ export interface AgentDefinition {
   readonly code: Agent['codeDigests']
 }
 
-function toDefinition(agent: Agent, build = ''): AgentDefinition {
-  return { agent, build, code: agent.codeDigests }
-}
-
 /**
  * Runs the turns of one agent: detached from requests, one at a time per task, everything through the log. Its parts
  * have the engine itself: the live tasks, the way in (`send.ts`), recovery, and what goes to other replicas.
@@ -381,6 +377,10 @@ async function cancelHere(run: TaskRun): Promise<Task> {
   if (!isTerminal(run.log.state)) return run.cancel()
   await run.log.committed()
   return (await run.log.snapshot()).task
+}
+
+function toDefinition(agent: Agent, build = ''): AgentDefinition {
+  return { agent, build, code: agent.codeDigests }
 }
 
 /** A turn that has finished a step, or is over, is less of a suspect. */
