@@ -213,8 +213,9 @@ export class LiveTasks {
     // Do not resume a task whose cancellation is already queued.
     const mayRun = mayResume && !inbox.some(({ entry }) => entry.kind === 'cancel')
     const resumes = head.busy && (mayRun || isTerminal(head.state))
-    const resumed = resumes ? resumeRun(engine, run, records) : 'nothing'
-    if (inbox.length > 0) engine.replicas.take(run, inbox)
+    const hasInbox = inbox.length > 0
+    const resumed = resumes ? resumeRun(engine, run, { records, hasInbox }) : 'nothing'
+    if (hasInbox) engine.replicas.take(run, inbox)
     return { found: run, resumed }
   }
 

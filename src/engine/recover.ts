@@ -65,7 +65,11 @@ export async function recoverAll(engine: Engine): Promise<Recovery> {
  * its agent can resume, with the steps in the log replayed; else the task fails with a reason that says so. The agent of
  * a task that was cancelled or given up is notified.
  */
-export function resumeRun(engine: Engine, run: TaskRun, records: readonly LogRecord[]): Resumed {
+export function resumeRun(
+  engine: Engine,
+  run: TaskRun,
+  { records, hasInbox }: { readonly records: readonly LogRecord[]; readonly hasInbox: boolean },
+): Resumed {
   const { died, refusal: stranded } = engine.stranded.leave(run.log.id)
   if (isTerminal(run.log.state)) {
     if (endedByUs.has(run.log.state)) run.notifyCancelled()
@@ -73,6 +77,11 @@ export function resumeRun(engine: Engine, run: TaskRun, records: readonly LogRec
     return 'resumed'
   }
   const left = readUnfinished(records, died)
+  // No turn is left, but an entry that another replica forwarded: that begins the next one.
+  if (left.messages.length === 0 && hasInbox && !stranded) {
+    run.log.busy = false
+    return 'resumed'
+  }
   const refusal = stranded ?? refusalOf(left, engine.definition.agent.resumable === true, died)
   if (refusal) {
     void run.fail(refusal).catch(() => {}) // a store that rejects it has reported that

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { createScriptedAgent } from '../conformance/agent.ts'
 import { isSession } from '../support/cutting-proxy.ts'
 import { describePostgres, usePostgres } from '../support/postgres.ts'
 import { begin, openReplicas, saying, shortLease, stateAt, stepsOf } from './scene.ts'
@@ -119,6 +120,24 @@ describePostgres('a replica and its database', () => {
     expect((await cancelled).result?.status.state).toBe('TASK_STATE_CANCELED')
     const records = await a.store.records(id, 0)
     expect(records.filter(({ kind }) => kind === 'cancel')).toHaveLength(1)
+  })
+
+  test('a message that is read only after the turn in which it came has ended begins the next turn', async () => {
+    const agent = createScriptedAgent()
+    const replicas = openReplicas(database, agent)
+    const [a, b] = [await replicas.open(), await replicas.open()]
+    const id = await begin(a, 'ponder')
+    const lost = a.proxy.loseAnswer((statement) => /FROM \S+\.inbox/.test(statement))
+    const configuration = { returnImmediately: true }
+    const { error } = await b.wire.ask('SendMessage', saying('red', id, { configuration }))
+    expect(error).toBeUndefined()
+    await lost
+    agent.release()
+    await replicas.until(async () => (await stateAt(b, id)) === 'TASK_STATE_INPUT_REQUIRED')
+    a.proxy.heal()
+    await replicas.until(async () => /COMPLETED|FAILED/.test((await stateAt(b, id)) ?? ''))
+    expect(await stateAt(b, id)).toBe(completed)
+    expect(agent.heard).toEqual(['ponder', 'red'])
   })
 
   test('a replica that is cut off says so instead of taking in what it cannot keep', async () => {
