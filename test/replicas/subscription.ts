@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { isStreamed } from '../../src/bindings/http.ts'
+import { type HttpChunk, isStreamed } from '../../src/bindings/http.ts'
 import { rpc10, type Wild } from '../contracts/binding.ts'
 import type { Replica } from './scene.ts'
 
@@ -11,33 +11,45 @@ export interface Subscription {
   readonly ended: Promise<void>
 }
 
-interface SeenEvent {
+/** An event and its place in the log. */
+export interface SeenEvent {
   readonly id: number
   readonly event: Wild
 }
 
 /** Subscribes to a task at one replica: from the beginning, or after an event. */
 export async function subscribe(
-  { server }: Replica,
+  replica: Replica,
   taskId: string,
   lastEventId?: number,
 ): Promise<Subscription> {
+  const events = await eventsOf(replica, taskId, lastEventId)
+  onTestFinished(async () => void (await events.return?.(undefined)))
+  const seen: SeenEvent[] = []
+  async function read(): Promise<void> {
+    for await (const one of events) seen.push(one)
+  }
+  return { seen, ended: read() }
+}
+
+/** Opens a stream of a task's events at one replica. @throws Error where there is none. */
+export async function eventsOf(
+  { server }: Pick<Replica, 'server'>,
+  taskId: string,
+  lastEventId?: number,
+): Promise<AsyncGenerator<SeenEvent, void>> {
   const request = rpc10.write('SubscribeToTask', { id: taskId })
   if (!request) throw new Error('There is no such request')
   const last = lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) }
   const { body } = await server.handle({ ...request, headers: { ...request.headers, ...last } })
   if (!isStreamed(body)) throw new Error(`No stream: ${String(body)}`)
-  const frames = body[Symbol.asyncIterator]()
-  onTestFinished(async () => void (await frames.return?.()))
-  const seen: SeenEvent[] = []
-  async function read(): Promise<void> {
-    for (let frame = await frames.next(); !frame.done; frame = await frames.next())
-      for (const [, id, data] of String(frame.value).matchAll(
-        /^id: (\d+)\n(?:.+\n)*?data: (.*)$/gm,
-      ))
-        seen.push({ id: Number(id), event: JSON.parse(data ?? '').result })
-  }
-  return { seen, ended: read() }
+  return framesOf(body)
+}
+
+async function* framesOf(body: AsyncIterable<HttpChunk>): AsyncGenerator<SeenEvent, void> {
+  for await (const frame of body)
+    for (const [, id, data] of String(frame).matchAll(/^id: (\d+)\n(?:.+\n)*?data: (.*)$/gm))
+      yield { id: Number(id), event: JSON.parse(data ?? '').result }
 }
 
 /** The text of the response as a watcher has put it together: a chunk that does not append begins it anew. */

@@ -1,5 +1,12 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { createSplitter, createStatements, isOver, type WireMessage } from './postgres-wire.ts'
+import {
+  createExchanges,
+  createSplitter,
+  createStatements,
+  type Exchange,
+  isOver,
+  type WireMessage,
+} from './postgres-wire.ts'
 
 /** Stands between one process and its PostgreSQL, and does to their connections what networks do. */
 export interface CuttingProxy {
@@ -18,6 +25,8 @@ export interface CuttingProxy {
   blackhole(matches: StatementMatch): void
   /** Breaks everything and lets nobody in any more: the process is gone. */
   kill(): void
+  /** Leads new connections to another database, as a proxy does after a failover. */
+  lead(url: string): void
   /** Lets everything through so many milliseconds later. */
   slow(ms: number): void
   /**
@@ -31,27 +40,65 @@ export interface CuttingProxy {
 }
 
 /** From the process to the database, or back. */
-type Direction = 'requests' | 'answers'
+export type Direction = 'requests' | 'answers'
+
+/** What can be done to a connection when a message comes:
+ * - `lose`: the message is lost, and the connection breaks;
+ * - `pass`: the message goes through, and the connection breaks;
+ * - `delay`: the message and all behind it, in both directions, come later;
+ * - `blackhole`: nothing passes either way any more, and both sockets stay open;
+ * - `halfClose`: the message goes through, and its direction is closed;
+ * - `unanswered`: the request goes through, and no answer ever comes back;
+ * - `late`: the request reaches the database only after the client has given the connection up.
+ */
+export type Disturbance =
+  | 'lose'
+  | 'pass'
+  | 'delay'
+  | 'blackhole'
+  | 'halfClose'
+  | 'unanswered'
+  | 'late'
+
+/** A message on its way through a proxy. */
+export interface PassingMessage {
+  readonly direction: Direction
+  /** The letter of its type; empty for the first message of a client. */
+  readonly type: string
+  /** What it belongs to. */
+  readonly exchange: Exchange
+  /** The number of its connection. */
+  readonly link: number
+}
+
+/** Sees each message before it goes through, and says what happens to it; nothing where it says nothing. */
+export type MessageTap = (message: PassingMessage) => Disturbance | undefined
+
+/** How much later `delay` lets things through, and how long after the client has gone `late` does. */
+export const delayMs = 300
+const lateMs = 50
 type StatementMatch = (statement: string) => boolean
 
 /** Those that carry the registration of a replica: they alone listen. */
 export const isSession: StatementMatch = (statement) => /\blisten\b/i.test(statement)
 
 /** Opens a proxy to the database at a URL. */
-export async function openCuttingProxy(url: string): Promise<CuttingProxy> {
-  const { hostname, port } = new URL(url)
+export async function openCuttingProxy(url: string, tap?: MessageTap): Promise<CuttingProxy> {
+  let target = new URL(url)
   const state: State = {
+    tap,
     held: new Set(),
     isGone: false,
     isWaiting: false,
     slowMs: 0,
     losing: undefined,
+    opened: 0,
     links: new Set(),
     statements: [],
   }
   const server = createServer((client) => {
     if (state.isGone) client.destroy()
-    else link(state, client, () => connect(Number(port), hostname))
+    else link(state, client, () => connect(Number(target.port), target.hostname))
   })
   const own = new URL(url)
   own.host = `127.0.0.1:${await listen(server)}`
@@ -83,6 +130,9 @@ export async function openCuttingProxy(url: string): Promise<CuttingProxy> {
     slow(ms) {
       state.slowMs = ms
     },
+    lead(other) {
+      target = new URL(other)
+    },
     loseAnswer: (matches) =>
       new Promise((lost) => {
         state.losing = { matches, lost }
@@ -96,12 +146,15 @@ export async function openCuttingProxy(url: string): Promise<CuttingProxy> {
 }
 
 interface State {
+  readonly tap: MessageTap | undefined
   readonly held: Set<Direction>
   isGone: boolean
   /** Whether new connections have to wait. */
   isWaiting: boolean
   slowMs: number
   losing: { readonly matches: StatementMatch; readonly lost: () => void } | undefined
+  /** How many connections there were so far. */
+  opened: number
   readonly links: Set<Link>
   readonly statements: string[]
 }
@@ -120,8 +173,14 @@ function link(state: State, client: Socket, connectDatabase: () => Socket): void
   const statementOf = createStatements()
   let database: Socket | undefined
   let losing: (() => void) | undefined
-  const requests = createSide(state, 'requests', () => (one.isForgotten ? undefined : database))
-  const answers = createSide(state, 'answers', () => (one.isForgotten ? undefined : client))
+  const exchanges = createExchanges()
+  const id = ++state.opened
+  /** The directions in which nothing passes for now. */
+  const held = new Set<Direction>()
+  let isLate = false
+  const isShut = (which: Direction): boolean => one.isForgotten || held.has(which)
+  const requests = createSide(state, 'requests', () => (isShut('requests') ? undefined : database))
+  const answers = createSide(state, 'answers', () => (isShut('answers') ? undefined : client))
 
   const one: Link = {
     ran,
@@ -148,16 +207,54 @@ function link(state: State, client: Socket, connectDatabase: () => Socket): void
         state.losing = undefined
       }
     }
-    requests.send(message.bytes)
+    pass(message, exchanges.ofRequest(message), requests)
   }
 
   function onAnswer(message: WireMessage): void {
-    if (!losing) answers.send(message.bytes)
+    const exchange = exchanges.ofAnswer(message)
+    if (!losing) pass(message, exchange, answers)
     else if (isOver(message)) {
       state.isWaiting = true
       one.end()
       losing()
     }
+  }
+
+  /** Sends a message on, or does to it and its connection what the tap says. */
+  function pass({ type, bytes }: WireMessage, exchange: Exchange, side: Side): void {
+    // What comes behind a message that broke the connection.
+    if (!state.links.has(one)) return
+    const direction = side === requests ? 'requests' : 'answers'
+    const what = state.tap?.({ direction, type, exchange, link: id })
+    if (what === 'lose') {
+      one.end()
+      return
+    }
+    if (what === 'blackhole') one.isForgotten = true
+    if (what === 'delay') delay()
+    if (what === 'unanswered') held.add('answers')
+    if (what === 'late') {
+      isLate = true
+      held.add('requests').add('answers')
+    }
+    side.send(bytes)
+    if (what === 'pass') side.whenThrough(one.end)
+    if (what === 'halfClose') side.whenThrough(() => (side === requests ? database : client)?.end())
+  }
+
+  function delay(): void {
+    held.add('requests').add('answers')
+    setTimeout(() => {
+      held.clear()
+      one.flush()
+    }, delayMs)
+  }
+
+  /** Gives the database what the client sent before it gave the connection up. */
+  function finish(): void {
+    held.delete('requests')
+    requests.flush()
+    database?.end()
   }
 
   function open(): void {
@@ -171,7 +268,10 @@ function link(state: State, client: Socket, connectDatabase: () => Socket): void
     socket.on('data', (piece: Buffer) => split(piece).forEach(take))
     socket.on('error', () => {})
     // An end is news like any other: while the line is cut, it does not get through.
-    socket.on('close', () => side.whenThrough(one.end))
+    socket.on('close', () => {
+      if (isLate && socket === client) setTimeout(finish, lateMs)
+      else side.whenThrough(one.end)
+    })
   }
 
   state.links.add(one)

@@ -8,10 +8,10 @@ import {
   liveAndDead,
   liveReplicas,
   type Names,
-  type Readers,
   type SqlStatement,
   toDatabaseError,
 } from './connection.ts'
+import type { Readers } from './links.ts'
 import { headColumnsOf, ownTask, toDatabaseHead, toldTo } from './rows.ts'
 
 /** What claims are made with. */

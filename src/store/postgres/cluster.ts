@@ -10,15 +10,8 @@ import type {
   InboxEntry,
   InboxItem,
 } from '../feed.ts'
-import {
-  type DatabaseRow,
-  databaseReason,
-  type Names,
-  type Readers,
-  retryWrite,
-  sqlStateOf,
-  type WriteRetryOptions,
-} from './connection.ts'
+import { type DatabaseRow, databaseReason, type Names, sqlStateOf } from './connection.ts'
+import { type Readers, retryWrite, type WriteRetryOptions } from './links.ts'
 import { Membership, type MembershipParts } from './membership.ts'
 import { readFacts } from './reader.ts'
 import { isKeepable, parseNotice } from './rows.ts'

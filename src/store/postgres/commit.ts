@@ -4,7 +4,6 @@ import type { Clock } from '../../shared/clock.ts'
 import { refusalOf } from '../size-limits.ts'
 import type { StoreHealth, WriteResult } from '../store.ts'
 import {
-  type DatabaseLink,
   type DatabaseRow,
   databaseReason,
   isBroken,
@@ -15,6 +14,7 @@ import {
   sqlStateOf,
   toDatabaseError,
 } from './connection.ts'
+import type { DatabaseLink } from './links.ts'
 import { intArray, type TaskLine, textArray, type WriteLine } from './rows.ts'
 import {
   type CommitTurn,

@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import type { Client } from 'pg'
 import { A2AError } from '../../protocol/errors.ts'
-import { backoffMs, retry, within } from '../../shared/async.ts'
+import { within } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { readUrl } from '../../shared/text.ts'
 
@@ -18,6 +18,8 @@ export type DatabaseRow = Readonly<Record<string, unknown>>
 
 /** One connection to the database. It takes one statement at a time. */
 export interface DatabaseConnection {
+  /** The process of the database that serves it; behind a pooler, the one that did when it began. */
+  readonly backend: number
   query(statement: SqlStatement): Promise<readonly DatabaseRow[]>
   /**
    * Sends several statements at once, without waiting for answers in between: so none of them waits, with locks held, for a
@@ -26,7 +28,8 @@ export interface DatabaseConnection {
   queryAll(statements: readonly SqlStatement[]): Promise<readonly (readonly DatabaseRow[])[]>
   /** Says farewell, and waits for it; `destroy` for one that does not answer. */
   close(): Promise<void>
-  destroy(): void
+  /** Ends it at once; its statements reject. */
+  destroy(reason?: Error): void
 }
 
 /** How connections are made. */
@@ -39,6 +42,8 @@ export interface DatabaseConnectionOptions {
   readonly name: string
   /** The lease of a replica, which bounds what a connection of a replica that is gone may hold; the default if absent. */
   readonly leaseMs?: number
+  /** Whether transactions are short: then the database ends one that is open for a whole lease, where it can (17 and later). */
+  readonly isBrief?: boolean
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
 }
@@ -51,7 +56,13 @@ export interface ConnectionEvents {
   ended?(): void
 }
 
-const connectTimeoutMs = 5_000
+/** The longest that a connection may take to be made. */
+const maxConnectMs = 4_000
+
+/** How long one attempt at the database may take, so that the next one still begins within the lease. */
+export function attemptMsOf(leaseMs: number = postgresDefaults.leaseMs): number {
+  return Math.max(leaseMs / 2, leaseMs - 1_000)
+}
 
 /** How much longer than the database we wait for an answer: then it is the way that is broken. */
 const graceMs = 2_000
@@ -65,14 +76,13 @@ export async function connectDatabase(
   options: DatabaseConnectionOptions,
   events: ConnectionEvents = {},
 ): Promise<DatabaseConnection> {
-  const { statementTimeoutMs, name, clock = systemClock } = options
+  const { statementTimeoutMs, name, leaseMs, clock = systemClock } = options
   const { Client } = await loadDriver()
   const socket = new Socket()
   const client = new Client({
     ...toDriverTarget(options),
     application_name: name,
     keepAlive: true,
-    connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: statementTimeoutMs + graceMs,
     pipeline: true,
     stream: () => socket,
@@ -81,14 +91,25 @@ export async function connectDatabase(
   client.on('error', () => {})
   client.on('end', () => events.ended?.())
   client.on('notification', ({ channel, payload = '' }) => events.notice?.(channel, payload))
+  // The settings are part of it: a network may forget a connection at any message.
+  const connectMs = Math.min(maxConnectMs, attemptMsOf(leaseMs))
+  const giveUp = clock.after(connectMs, () => socket.destroy(noAnswer(connectMs)))
+  let backend: number
   try {
     await client.connect()
-    await applySettings(client, sessionSettings(options))
+    backend = await applySettings(client, sessionSettings(options))
   } catch (error) {
     socket.destroy()
     throw error
+  } finally {
+    giveUp()
   }
-  return toConnection(client, socket, clock)
+  return toConnection(client, { socket, clock, backend })
+}
+
+/** The error of a connection that was given up because nothing came. */
+export function noAnswer(ms: number): Error {
+  return new Error(`The database gave no answer for ${Math.round(ms)} ms`)
 }
 
 /** A setting of PostgreSQL and its value, in the setting's own unit. */
@@ -99,9 +120,10 @@ type SessionSetting = readonly [name: string, value: string]
  * statements. A client that is paused, cut off or gone holds its row locks no longer than about a lease.
  */
 function sessionSettings(
-  options: Pick<DatabaseConnectionOptions, 'statementTimeoutMs' | 'leaseMs'>,
+  options: Pick<DatabaseConnectionOptions, 'statementTimeoutMs' | 'leaseMs' | 'isBrief'>,
 ): readonly SessionSetting[] {
-  const { statementTimeoutMs, leaseMs = postgresDefaults.leaseMs } = options
+  const { statementTimeoutMs, leaseMs = postgresDefaults.leaseMs, isBrief } = options
+  const brief: SessionSetting = ['transaction_timeout', String(Math.round(leaseMs))]
   return [
     ['statement_timeout', String(Math.round(statementTimeoutMs))],
     ['jit', 'off'],
@@ -112,6 +134,7 @@ function sessionSettings(
     ['tcp_keepalives_count', '2'],
     ['tcp_user_timeout', String(Math.round(2 * leaseMs))],
     ['client_connection_check_interval', '1000'],
+    ...(isBrief ? [brief] : []),
   ]
 }
 
@@ -131,19 +154,24 @@ export async function missingSettings(
   return settings.map(([name, value]) => `ALTER ROLE ${row?.role} SET ${name} = '${value}';`)
 }
 
-/** Sets those of the settings that this PostgreSQL has. Not as parameters of the start, which poolers reject. */
-async function applySettings(client: Client, settings: readonly SessionSetting[]): Promise<void> {
-  const text = `SELECT set_config(s.name, w.value, false) FROM unnest($1::text[], $2::text[]) AS w(name, value)
+/**
+ * Sets those of the settings that this PostgreSQL has. Not as parameters of the start, which poolers reject. Gives the number
+ * of the process that serves the connection.
+ */
+async function applySettings(client: Client, settings: readonly SessionSetting[]): Promise<number> {
+  const text = `SELECT set_config(s.name, w.value, false), pg_backend_pid() AS backend FROM unnest($1::text[], $2::text[]) AS w(name, value)
     JOIN pg_settings s ON s.name = w.name`
   const set = (some: readonly SessionSetting[]) =>
-    client.query(text, [some.map(([name]) => name), some.map(([, value]) => value)])
-  try {
-    await set(settings)
-  } catch (error) {
+    client.query<{ backend: number }>(text, [
+      some.map(([name]) => name),
+      some.map(([, value]) => value),
+    ])
+  const answer = await set(settings).catch((error: unknown) => {
     // On some systems the database has this setting and cannot do it.
     if (sqlStateOf(error) !== '22023') throw error
-    await set(settings.filter(([name]) => name !== 'client_connection_check_interval'))
-  }
+    return set(settings.filter(([name]) => name !== 'client_connection_check_interval'))
+  })
+  return answer.rows[0]?.backend ?? 0
 }
 
 /** The driver is an optional peer dependency: other stores do not need it. */
@@ -204,7 +232,16 @@ const replanMs = 10_000
 
 const closeMs = 1_000
 
-function toConnection(client: Client, socket: Socket, clock: Clock): DatabaseConnection {
+interface ConnectionParts {
+  readonly socket: Socket
+  readonly clock: Clock
+  readonly backend: number
+}
+
+function toConnection(
+  client: Client,
+  { socket, clock, backend }: ConnectionParts,
+): DatabaseConnection {
   let plannedAt = clock.elapsed()
 
   async function send(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
@@ -217,6 +254,7 @@ function toConnection(client: Client, socket: Socket, clock: Clock): DatabaseCon
   }
 
   return {
+    backend,
     async query(statement) {
       // One without a name has no plan, and may stand in a transaction that takes nothing but its end.
       if (statement.name !== undefined && clock.elapsed() - plannedAt >= replanMs) await replan()
@@ -235,163 +273,9 @@ function toConnection(client: Client, socket: Socket, clock: Clock): DatabaseCon
       await within(clock, closeMs, [client.end().catch(() => {})])
       socket.destroy()
     },
-    destroy: () => socket.destroy(),
+    destroy: (reason) => void socket.destroy(reason),
   }
 }
-
-/** A connection that is made when it is first used, and anew after it broke. It takes one statement at a time. */
-export class DatabaseLink {
-  readonly #options: DatabaseConnectionOptions
-  #connection: Promise<DatabaseConnection> | undefined
-  #closed = false
-
-  constructor(options: DatabaseConnectionOptions) {
-    this.#options = options
-  }
-
-  /** Runs a statement. Rejects with the driver's error; where that means a broken connection, the next begins with a new one. */
-  query(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
-    return this.#use((connection) => connection.query(statement))
-  }
-
-  /** Runs statements that are sent at once, as `DatabaseConnection.queryAll` does. */
-  queryAll(statements: readonly SqlStatement[]): Promise<readonly (readonly DatabaseRow[])[]> {
-    return this.#use((connection) => connection.queryAll(statements))
-  }
-
-  async #use<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
-    if (this.#closed) throw new Error('The connection is closed')
-    this.#connection ??= connectDatabase(this.#options)
-    const opening = this.#connection
-    try {
-      return await work(await opening)
-    } catch (error) {
-      if (isBroken(error) && this.#connection === opening) await this.#drop(opening)
-      throw error
-    }
-  }
-
-  /** Forgets the connection, so that the next statement begins with a new one. */
-  async reset(): Promise<void> {
-    if (this.#connection) await this.#drop(this.#connection)
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true
-    const connection = await this.#connection?.catch(() => undefined)
-    await connection?.close()
-  }
-
-  async #drop(opening: Promise<DatabaseConnection>): Promise<void> {
-    this.#connection = undefined
-    const connection = await opening.catch(() => undefined)
-    connection?.destroy()
-  }
-}
-
-/** Connections that all reads share, each one statement at a time. */
-export interface Readers {
-  /**
-   * Runs a statement that may be run twice: where the connection broke, it is tried again on a new one.
-   * @throws A2AError `unavailable` where the database cannot be reached.
-   */
-  read(statement: SqlStatement): Promise<readonly DatabaseRow[]>
-  /** Runs a statement that changes something, once. Rejects with the driver's error. */
-  run(statement: SqlStatement): Promise<readonly DatabaseRow[]>
-  close(): Promise<void>
-}
-
-/** Statements that may wait for a connection; beyond it they are refused, so that a slow database cannot eat the memory. */
-const maxWaiting = 10_000
-
-const tries = 3
-
-/** So many connections, made as they are needed. */
-export function createReaders(options: DatabaseConnectionOptions, count: number): Readers {
-  const links = Array.from({ length: count }, () => new DatabaseLink(options))
-  const free = [...links]
-  const waiting: ((link: DatabaseLink) => void)[] = []
-  let closed = false
-
-  async function take(): Promise<DatabaseLink> {
-    if (closed) throw new A2AError('unavailable', 'The store is closed')
-    const link = free.pop()
-    if (link) return link
-    if (waiting.length >= maxWaiting)
-      throw new A2AError('unavailable', 'The task store is overloaded')
-    return new Promise((resolve) => waiting.push(resolve))
-  }
-
-  function giveBack(link: DatabaseLink): void {
-    const next = waiting.shift()
-    if (next) next(link)
-    else free.push(link)
-  }
-
-  async function run(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
-    const link = await take()
-    try {
-      return await link.query(statement)
-    } finally {
-      giveBack(link)
-    }
-  }
-
-  return {
-    run,
-    async read(statement) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await run(statement)
-        } catch (error) {
-          // Nothing is stored under a text that cannot be.
-          if (sqlStateOf(error) === '22021') return []
-          if (attempt === tries || !isBroken(error)) throw toDatabaseError('read', error)
-        }
-      }
-    },
-    async close() {
-      if (closed) return
-      closed = true
-      await Promise.all(links.map((link) => link.close()))
-    },
-  }
-}
-
-/** How long a write is retried. */
-export interface WriteRetryOptions {
-  readonly clock: Clock
-  /** How long a write is tried where the database cannot be reached. */
-  readonly commitTimeoutMs: number
-}
-
-/**
- * Does what may be done twice, and does it again where the connection broke or another statement was met.
- *
- * @param work Gets the number of the try, from 1.
- * @throws A2AError `unavailable` where the database does not come back in time.
- */
-export async function retryWrite<T>(
-  { clock, commitTimeoutMs }: WriteRetryOptions,
-  work: (attempt: number) => Promise<T>,
-): Promise<T> {
-  const began = clock.elapsed()
-  try {
-    return await retry(work, {
-      delay(error, failures) {
-        if (!isBroken(error) && !isCollision(error)) return undefined
-        return clock.elapsed() - began < commitTimeoutMs
-          ? backoffMs(failures, retryBackoff)
-          : undefined
-      },
-      clock,
-    })
-  } catch (error) {
-    throw toDatabaseError('write', error)
-  }
-}
-
-const retryBackoff = { baseMs: 20, maxMs: 1_000, random: Math.random }
 
 /** The SQLSTATE of an error that the database answered with; undefined where it gave no answer. */
 export function sqlStateOf(error: unknown): string | undefined {

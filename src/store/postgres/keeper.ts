@@ -6,14 +6,13 @@ import { parseScopeKey, toDeadLetter } from '../documents.ts'
 import type { PruneLimits, StoredContext, StoreFacts, StoreKeeper } from '../keeper.ts'
 import {
   connectDatabase,
-  createReaders,
   type DatabaseConnection,
-  DatabaseLink,
   type DatabaseRow,
   namesIn,
   toConnectError,
   toShownStore,
 } from './connection.ts'
+import { createReaders, DatabaseLink } from './links.ts'
 import { readFacts } from './reader.ts'
 import { databaseMigrations, migrateDatabase, versionOf } from './schema.ts'
 import { openPostgresStore } from './store.ts'

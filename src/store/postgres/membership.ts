@@ -17,10 +17,10 @@ import {
   liveReplicas,
   type Names,
   numbersIn,
-  type Readers,
   type SqlStatement,
   toDatabaseError,
 } from './connection.ts'
+import type { Readers } from './links.ts'
 
 /** What a membership is made of. */
 export interface MembershipParts extends SessionParts {

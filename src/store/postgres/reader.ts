@@ -14,9 +14,9 @@ import {
   liveAndDead,
   liveReplicas,
   type Names,
-  type Readers,
   type SqlStatement,
 } from './connection.ts'
+import type { Readers } from './links.ts'
 import {
   headColumnsOf,
   keyColumn,

@@ -9,17 +9,17 @@ import { createClaims } from './claim.ts'
 import { DatabaseFeed } from './cluster.ts'
 import { Commits, createCommitGroup } from './commit.ts'
 import {
+  attemptMsOf,
   type ConnectionEvents,
   connectDatabase,
-  createReaders,
   type DatabaseConnectionOptions,
-  DatabaseLink,
   missingSettings,
   type Names,
   namesIn,
   postgresDefaults,
   toConnectError,
 } from './connection.ts'
+import { createReaders, DatabaseLink } from './links.ts'
 import { createDatabaseReader } from './reader.ts'
 import { toLine } from './rows.ts'
 import { migrateDatabase } from './schema.ts'
@@ -118,7 +118,7 @@ function createStore(
   const { foreignBuildAfterMs = postgresDefaults.foreignBuildAfterMs } = options
   const readers = createReaders(connection, pool.readers ?? postgresDefaults.readers)
   // Forwards and claims wait for locks of rows; nothing else waits behind them.
-  const forwarding = createReaders(connection, 1)
+  const forwarding = createReaders({ ...connection, isBrief: true }, 1)
   const { leaseMs = postgresDefaults.leaseMs } = options
   const obstacle = (): string | undefined =>
     writing.commits.stuckMs > leaseMs ? 'nothing could be written for a whole lease' : undefined
@@ -190,7 +190,7 @@ interface WritingOptions {
 /** The writing half: commits, and what is done beside them, on one connection. */
 function createWriting({ options, connection, names, clock, replica }: WritingOptions) {
   const { leaseMs = postgresDefaults.leaseMs } = options
-  const link = new DatabaseLink(connection)
+  const link = new DatabaseLink({ ...connection, isBrief: true })
   const probe = `INSERT INTO ${names.schema}.probe VALUES (1, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET at = excluded.at`
   const upkeep = createDatabaseUpkeep({
@@ -204,7 +204,7 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
     replica,
     clock,
     timeoutMs: options.commitTimeoutMs ?? postgresDefaults.commitTimeoutMs,
-    attemptMs: Math.max(leaseMs / 2, leaseMs - 1_000),
+    attemptMs: attemptMsOf(leaseMs),
     reset: () => link.reset(),
     committed: upkeep.committed,
     failed: upkeep.failed,

@@ -1,6 +1,7 @@
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
 import type { Commits } from './commit.ts'
-import type { DatabaseLink, DatabaseRow, Names } from './connection.ts'
+import type { DatabaseRow, Names } from './connection.ts'
+import type { DatabaseLink } from './links.ts'
 import { removal } from './rows.ts'
 
 /** Drops tasks that are over the limits, oldest first, a step at a time; says whether there may be more. */

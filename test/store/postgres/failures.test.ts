@@ -9,7 +9,7 @@ import {
   type SharedStore,
 } from '../../contracts/feed/world.ts'
 import { type SampleOptions, write } from '../../contracts/store/samples.ts'
-import { isSession } from '../../support/cutting-proxy.ts'
+import { isSession, type MessageTap } from '../../support/cutting-proxy.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 import { openPostgresWorld, type PostgresWorld } from './world.ts'
@@ -31,6 +31,40 @@ describePostgres('replicas on PostgreSQL', () => {
     expect(await a.store.commit([write('t', { expectedVersion: 1 })])).toEqual([{ version: 2 }])
     expect((await a.store.records('t', 0)).map(seqOf)).toEqual([1, 2])
     expect(a.feed.replica).toBe(replica)
+  })
+
+  it('read and forward on a new connection when theirs answers nothing', async () => {
+    const [a, b] = [await join(), await join()]
+    await a.store.commit([running('t')])
+    expect(await b.feed.forward('t', { kind: 'cancel', key: 'one' }, 10)).toBe('stored')
+    world.proxyOf(b.store).blackhole((statement) => !isSession(statement))
+    expect(await b.feed.forward('t', { kind: 'cancel', key: 'two' }, 10)).toBe('stored')
+    expect((await b.store.get('t'))?.replica).toBe(a.feed.replica)
+    expect(await b.feed.inbox('t')).toHaveLength(2)
+  })
+
+  it('end what they sent in part on a connection that answers nothing, and write it again', async () => {
+    let isLost = false
+    const a = await joinWorld(world, ({ exchange, type, direction }) => {
+      if (isLost || direction !== 'requests' || type !== 'S') return undefined
+      isLost = exchange.name.startsWith('commit_')
+      return isLost ? 'blackhole' : undefined
+    })
+    expect(await a.store.commit([running('t')])).toEqual([{ version: 1 }])
+    expect(isLost).toBe(true)
+    expect((await a.store.records('t', 0)).map(seqOf)).toEqual([1])
+  })
+
+  it('connect again when the answer to their settings does not come', async () => {
+    let [isOpen, isLost] = [false, false]
+    const store = await world.open({}, ({ exchange, type }) => {
+      if (isLost || type !== 'S' || !/set_config/.test(exchange.name) || !isOpen) return undefined
+      isLost = true
+      return 'blackhole'
+    })
+    isOpen = true
+    expect(await store.get('t')).toBeUndefined()
+    expect(isLost).toBe(true)
   })
 
   it('say how long their oldest commit has waited', async () => {
@@ -247,8 +281,8 @@ function keepWriting({ store }: Member, id: string) {
   }
 }
 
-async function joinWorld(world: PostgresWorld): Promise<Member> {
-  const store = await world.open()
+async function joinWorld(world: PostgresWorld, tap?: MessageTap): Promise<Member> {
+  const store = await world.open({}, tap)
   const { heard, listener } = createListener()
   await store.feed.join([{ agent: 'agent', build: '' }], listener)
   return { store, feed: store.feed, heard }

@@ -7,8 +7,8 @@ import {
   type DatabaseConnection,
   missingSettings,
   namesIn,
-  type Readers,
 } from '../../../src/store/postgres/connection.ts'
+import type { Readers } from '../../../src/store/postgres/links.ts'
 import { Membership, type MembershipParts } from '../../../src/store/postgres/membership.ts'
 import { migrateDatabase } from '../../../src/store/postgres/schema.ts'
 import { createListener } from '../../contracts/feed/world.ts'
@@ -95,6 +95,7 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
       return {
         // The registration and LISTEN on one, and then in turn, while both live.
         query: (statement) => (++asked > 2 && asked % 2 ? second : first).query(statement),
+        backend: 0,
         queryAll: async () => [],
         close: async () => {},
         destroy() {},
@@ -115,6 +116,7 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
           if (asked === 2) await first.close()
           return rows
         },
+        backend: 0,
         queryAll: async () => [],
         close: async () => {},
         destroy() {},

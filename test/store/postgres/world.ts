@@ -2,14 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../../src/shared/clock.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/store.ts'
 import type { FeedWorld, MemberOptions, SharedStore } from '../../contracts/feed/world.ts'
-import { type CuttingProxy, openCuttingProxy } from '../../support/cutting-proxy.ts'
+import {
+  type CuttingProxy,
+  type MessageTap,
+  openCuttingProxy,
+} from '../../support/cutting-proxy.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 
 /** Processes on one PostgreSQL, each behind a proxy of its own. */
 export interface PostgresWorld extends FeedWorld {
   /** The schema that they share. */
   readonly schema: string
-  open(options?: MemberOptions & Partial<PostgresStoreOptions>): Promise<SharedStore>
+  /** @param tap Sees each message between the process and the database. */
+  open(
+    options?: MemberOptions & Partial<PostgresStoreOptions>,
+    tap?: MessageTap,
+  ): Promise<SharedStore>
   /** The proxy between a process and the database. */
   proxyOf(store: SharedStore): CuttingProxy
 }
@@ -17,8 +25,11 @@ export interface PostgresWorld extends FeedWorld {
 /** How long leases are here: no longer than a test likes to wait, no shorter than a busy machine pauses. */
 const leaseMs = 1_500
 
-/** When feeds read what they may have missed: often, so that no test waits for it, or never, so that none relies on it. */
-type Polls = 'often' | 'never'
+/**
+ * When feeds read what they may have missed: often, so that no test waits for it, never, so that none relies on it, or as many
+ * milliseconds apart.
+ */
+type Polls = 'often' | 'never' | number
 
 /** Opens a world in a schema of its own. */
 export function openPostgresWorld(
@@ -38,8 +49,8 @@ export function openPostgresWorld(
   return {
     schema,
     proxyOf,
-    async open(options = {}) {
-      const proxy = await openCuttingProxy(database.url)
+    async open(options = {}, tap) {
+      const proxy = await openCuttingProxy(database.url, tap)
       const { serving, clockAheadMs = 0, ...rest } = options
       const store = await openPostgresStore({
         url: proxy.url,
@@ -47,7 +58,7 @@ export function openPostgresWorld(
         leaseMs,
         beatMs: 200,
         lookMs: 50,
-        clock: createClock(clockAheadMs, polls),
+        clock: createPollingClock(clockAheadMs, polls),
         logger: false,
         ...rest,
       })
@@ -88,13 +99,15 @@ export function openPostgresWorld(
 /** How often a feed reads what it may have missed. */
 const pollMs = 5_000
 
-function createClock(aheadMs: number, polls: Polls): Clock {
+/** A clock for a process whose checks for missed notices come as `polls` says. */
+export function createPollingClock(aheadMs: number, polls: Polls): Clock {
   return {
     ...systemClock,
     now: () => systemClock.now() + aheadMs,
     after(ms, callback) {
       if (ms !== pollMs) return systemClock.after(ms, callback)
-      return polls === 'often' ? systemClock.after(100, callback) : () => {}
+      if (polls === 'never') return () => {}
+      return systemClock.after(polls === 'often' ? 100 : polls, callback)
     },
   }
 }

@@ -1,0 +1,246 @@
+import { A2AError } from '../../protocol/errors.ts'
+import { backoffMs, retry } from '../../shared/async.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import {
+  attemptMsOf,
+  connectDatabase,
+  type DatabaseConnection,
+  type DatabaseConnectionOptions,
+  type DatabaseRow,
+  isBroken,
+  isCollision,
+  noAnswer,
+  type SqlStatement,
+  sqlStateOf,
+  toDatabaseError,
+} from './connection.ts'
+
+/** By how much longer a link waits for an answer than the last time, when that was in vain. */
+const patienceGrowth = 4
+
+/** A connection that is made when it is first used, and anew after it broke. It takes one statement at a time. */
+export class DatabaseLink {
+  readonly #options: DatabaseConnectionOptions
+  readonly #answerMs: number | undefined
+  #patienceMs: number | undefined
+  #connection: Promise<DatabaseConnection> | undefined
+  /** The statement that is under way. */
+  #underWay: Unanswered | undefined
+  /** One that was given up without an answer, until the database has ended it. */
+  #unanswered: Unanswered | undefined
+  #closed = false
+
+  /**
+   * @param answerMs How long an answer is waited for before the connection counts as broken: one that a firewall has
+   * forgotten gives none. After a wait in vain it is longer each time, for a database that is only slow; absent: as long as the
+   * statement may take.
+   */
+  constructor(options: DatabaseConnectionOptions, answerMs?: number) {
+    this.#options = options
+    this.#answerMs = answerMs
+    this.#patienceMs = answerMs
+  }
+
+  /** Runs a statement. Rejects with the driver's error; where that means a broken connection, the next begins with a new one. */
+  query(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
+    return this.#use((connection) => connection.query(statement))
+  }
+
+  /** Runs statements that are sent at once, as `DatabaseConnection.queryAll` does. */
+  queryAll(statements: readonly SqlStatement[]): Promise<readonly (readonly DatabaseRow[])[]> {
+    return this.#use((connection) => connection.queryAll(statements))
+  }
+
+  async #use<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new Error('The connection is closed')
+    this.#connection ??= this.#open()
+    const opening = this.#connection
+    try {
+      const connection = await opening
+      this.#underWay = { backend: connection.backend, since: this.#clock.elapsed() }
+      return await this.#inPatience(connection, work)
+    } catch (error) {
+      if (isBroken(error) && this.#connection === opening) await this.#drop(opening)
+      throw error
+    } finally {
+      this.#underWay = undefined
+    }
+  }
+
+  get #clock(): Clock {
+    return this.#options.clock ?? systemClock
+  }
+
+  async #open(): Promise<DatabaseConnection> {
+    const connection = await connectDatabase(this.#options)
+    const unanswered = this.#unanswered
+    this.#unanswered = undefined
+    if (unanswered) {
+      const ageMs = (this.#clock.elapsed() - unanswered.since) * 0.9
+      await connection.query({ text: endTransaction, values: [unanswered.backend, ageMs] })
+    }
+    return connection
+  }
+
+  async #inPatience<T>(
+    connection: DatabaseConnection,
+    work: (connection: DatabaseConnection) => Promise<T>,
+  ): Promise<T> {
+    const ms = this.#patienceMs
+    if (ms === undefined) return work(connection)
+    const cancel = this.#clock.after(ms, () => {
+      this.#patienceMs = ms * patienceGrowth
+      this.#unanswered = this.#underWay
+      connection.destroy(noAnswer(ms))
+    })
+    try {
+      const result = await work(connection)
+      this.#patienceMs = this.#answerMs
+      return result
+    } finally {
+      cancel()
+    }
+  }
+
+  /** Gives up the statement that is under way; the next one begins with a new connection. */
+  async reset(): Promise<void> {
+    this.#unanswered = this.#underWay
+    if (this.#connection) await this.#drop(this.#connection)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const connection = await this.#connection?.catch(() => undefined)
+    await connection?.close()
+  }
+
+  async #drop(opening: Promise<DatabaseConnection>): Promise<void> {
+    this.#connection = undefined
+    const connection = await opening.catch(() => undefined)
+    connection?.destroy()
+  }
+}
+
+/** A statement that got no answer. */
+interface Unanswered {
+  readonly backend: number
+  /** When it was sent, by `Clock.elapsed`. */
+  readonly since: number
+}
+
+/**
+ * Ends a transaction that its client has given up: one that the network cut between two messages holds its locks, and the
+ * database, which waits for the rest of the message, bounds that only from 17 on. It is that transaction if it is as old as
+ * the statement; behind a pooler the process may serve another client by now.
+ */
+const endTransaction = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user
+  AND application_name = current_setting('application_name')
+  AND clock_timestamp() - xact_start >= $2::float8 * interval '1 millisecond'`
+
+/** Connections that all reads share, each one statement at a time. */
+export interface Readers {
+  /**
+   * Runs a statement that may be run twice: where the connection broke, it is tried again on a new one.
+   * @throws A2AError `unavailable` where the database cannot be reached.
+   */
+  read(statement: SqlStatement): Promise<readonly DatabaseRow[]>
+  /** Runs a statement that changes something, once. Rejects with the driver's error. */
+  run(statement: SqlStatement): Promise<readonly DatabaseRow[]>
+  close(): Promise<void>
+}
+
+/** Statements that may wait for a connection; beyond it they are refused, so that a slow database cannot eat the memory. */
+const maxWaiting = 10_000
+
+const tries = 3
+
+/** So many connections, made as they are needed. */
+export function createReaders(options: DatabaseConnectionOptions, count: number): Readers {
+  const answerMs = attemptMsOf(options.leaseMs)
+  const links = Array.from({ length: count }, () => new DatabaseLink(options, answerMs))
+  const free = [...links]
+  const waiting: ((link: DatabaseLink) => void)[] = []
+  let closed = false
+
+  async function take(): Promise<DatabaseLink> {
+    if (closed) throw new A2AError('unavailable', 'The store is closed')
+    const link = free.pop()
+    if (link) return link
+    if (waiting.length >= maxWaiting)
+      throw new A2AError('unavailable', 'The task store is overloaded')
+    return new Promise((resolve) => waiting.push(resolve))
+  }
+
+  function giveBack(link: DatabaseLink): void {
+    const next = waiting.shift()
+    if (next) next(link)
+    else free.push(link)
+  }
+
+  async function use<T>(work: (link: DatabaseLink) => Promise<T>): Promise<T> {
+    const link = await take()
+    try {
+      return await work(link)
+    } finally {
+      giveBack(link)
+    }
+  }
+
+  /** On one link all the time: the connections of the others may have broken with its own, and nothing has noticed yet. */
+  async function readOn(link: DatabaseLink, statement: SqlStatement) {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await link.query(statement)
+      } catch (error) {
+        // Nothing is stored under a text that cannot be.
+        if (sqlStateOf(error) === '22021') return []
+        if (attempt === tries || !isBroken(error)) throw toDatabaseError('read', error)
+      }
+    }
+  }
+
+  return {
+    run: (statement) => use((link) => link.query(statement)),
+    read: (statement) => use((link) => readOn(link, statement)),
+    async close() {
+      if (closed) return
+      closed = true
+      await Promise.all(links.map((link) => link.close()))
+    },
+  }
+}
+
+/** How long a write is retried. */
+export interface WriteRetryOptions {
+  readonly clock: Clock
+  /** How long a write is tried where the database cannot be reached. */
+  readonly commitTimeoutMs: number
+}
+
+/**
+ * Does what may be done twice, and does it again where the connection broke or another statement was met.
+ *
+ * @param work Gets the number of the try, from 1.
+ * @throws A2AError `unavailable` where the database does not come back in time.
+ */
+export async function retryWrite<T>(
+  { clock, commitTimeoutMs }: WriteRetryOptions,
+  work: (attempt: number) => Promise<T>,
+): Promise<T> {
+  const began = clock.elapsed()
+  try {
+    return await retry(work, {
+      delay(error, failures) {
+        if (!isBroken(error) && !isCollision(error)) return undefined
+        return clock.elapsed() - began < commitTimeoutMs
+          ? backoffMs(failures, retryBackoff)
+          : undefined
+      },
+      clock,
+    })
+  } catch (error) {
+    throw toDatabaseError('write', error)
+  }
+}
+
+const retryBackoff = { baseMs: 20, maxMs: 1_000, random: Math.random }
