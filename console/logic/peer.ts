@@ -1,7 +1,9 @@
+import { signal } from '@preact/signals'
 import type { RelayAnswer, RelayRequest } from '../../src/console/api.ts'
 import { traceExtension } from '../../src/protocol/extensions.ts'
 import type { OperationName } from '../../src/protocol/operations.ts'
 import type { Json, JsonObject } from '../../src/protocol/types.ts'
+import { readUrl } from '../../src/shared/text.ts'
 import { readServerEvents, type ServerEvent } from './events.ts'
 import { askServer, post, Refused, write } from './server.ts'
 
@@ -57,6 +59,34 @@ export function servedAgent(id: string): Peer {
       for await (const { id, data } of eventsOf(response)) yield { id, data: resultOf(data) }
     },
   }
+}
+
+/** Where this tab stores the origins of agents that the person agreed to contact. */
+const confirmedKey = 'corral:confirmed-origins'
+
+const confirmed = signal<readonly string[]>(readConfirmed())
+
+function readConfirmed(): readonly string[] {
+  const stored: unknown = JSON.parse(sessionStorage.getItem(confirmedKey) ?? '[]')
+  return Array.isArray(stored) ? stored.map(String) : []
+}
+
+/** Whether the person agreed to contact the origin of this URL, by typing it or by a button. */
+export function isConfirmed(url: string): boolean {
+  return confirmed.value.includes(originOf(url))
+}
+
+/** Remembers for this tab that the origin of this URL may be contacted. */
+export function confirmOrigin(url: string): void {
+  if (isConfirmed(url)) return
+  confirmed.value = [...confirmed.value, originOf(url)]
+  sessionStorage.setItem(confirmedKey, JSON.stringify(confirmed.value))
+}
+
+/** The origin of a URL; the text itself where it has none, which no request comes of. */
+export function originOf(url: string): string {
+  const origin = readUrl(url)?.origin ?? 'null'
+  return origin === 'null' ? url : origin
 }
 
 /** Any agent by its URL; this server passes on what is said. */

@@ -3,10 +3,10 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { RelayCard } from '../../src/console/api.ts'
 import { createConversation } from '../logic/conversation.ts'
 import { oncePerFrame } from '../logic/frame.ts'
-import { foreignAgent, type Peer } from '../logic/peer.ts'
+import { confirmOrigin, foreignAgent, isConfirmed, originOf, type Peer } from '../logic/peer.ts'
 import { type AgentTab, toAddress } from '../logic/route.ts'
 import { sentenceOf, write } from '../logic/server.ts'
-import { go, roster } from '../logic/state.ts'
+import { go, roster, rosterFault } from '../logic/state.ts'
 import { CardPanel } from '../parts/card-panel.tsx'
 import { Chat } from '../parts/chat.tsx'
 import { CheckPanel } from '../parts/check-panel.tsx'
@@ -30,7 +30,40 @@ export function AgentsView({
   readonly url: string | undefined
   readonly tab: AgentTab
 }) {
-  return url ? <AgentView url={url} tab={tab} /> : <OpenAgent />
+  if (!url) return <OpenAgent />
+  const isServedHere = roster.value?.agents.some((agent) => agent.url === url)
+  if (isServedHere || isConfirmed(url)) return <AgentView url={url} tab={tab} />
+  // Until the roster is read, the agent may be one that is served here.
+  return roster.value || rosterFault.value ? <ConfirmAgent url={url} /> : null
+}
+
+/** Asks before this server contacts an agent that the page's address names: a link may have put it there. */
+function ConfirmAgent({ url }: { readonly url: string }) {
+  useTitle('Contact this agent?')
+  const origin = originOf(url)
+  return (
+    <section class="panel pad confirm" aria-labelledby="confirm-agent">
+      <h1 id="confirm-agent">Contact this agent?</h1>
+      <p>
+        The address of this page names an agent at <b class="origin">{origin}</b>. If you continue,
+        your Corral server sends requests to it.
+      </p>
+      {url !== origin && (
+        <p class="faint">
+          <code class="origin">{url}</code>
+        </p>
+      )}
+      <p class="row">
+        <button type="button" class="go" onClick={() => confirmOrigin(url)}>
+          Contact it
+        </button>
+        <button type="button" onClick={() => go({ view: 'agents', tab: 'card' }, true)}>
+          Do not contact it
+        </button>
+        <span class="faint">A yes is remembered in this tab.</span>
+      </p>
+    </section>
+  )
 }
 
 function OpenAgent() {
@@ -65,11 +98,9 @@ function AddressForm({ url }: { readonly url: string }) {
     if (!(event.currentTarget instanceof HTMLFormElement)) return
     const typed = String(new FormData(event.currentTarget).get('url') ?? '').trim()
     if (typed === '') return
-    go({
-      view: 'agents',
-      url: /^https?:\/\//i.test(typed) ? typed : `https://${typed}`,
-      tab: 'card',
-    })
+    const url = /^https?:\/\//i.test(typed) ? typed : `https://${typed}`
+    confirmOrigin(url)
+    go({ view: 'agents', url, tab: 'card' })
   }
   return (
     <form class="row address-form" onSubmit={submit}>

@@ -12,7 +12,8 @@ type Place = readonly [address: string, ready: string]
 async function places(scene: Scene): Promise<readonly Place[]> {
   const id = await scene.send('studio', 'A story about a map of storms that nobody had drawn')
   await scene.send('echo', 'hello')
-  const agent = encodeURIComponent(`${scene.url}/agents/echo`)
+  // As the server names it, which is not asked about.
+  const agent = encodeURIComponent(`${scene.url.replace('127.0.0.1', 'localhost')}/agents/echo`)
   return [
     ['#/', '.inbox article'],
     ['#/chat', '.cards a'],
@@ -28,6 +29,7 @@ async function places(scene: Scene): Promise<readonly Place[]> {
     ['#/webhooks', '.empty'],
     ['#/agents', '.cards a'],
     [`#/agents/${agent}`, '.facts'],
+    [`#/agents/${encodeURIComponent('https://agent.example/a')}`, '.confirm'],
   ]
 }
 
