@@ -155,6 +155,33 @@ export async function missingSettings(
 }
 
 /**
+ * Finds out whether statements that are prepared on a connection stay with it. A pooler that shares connections between its
+ * clients gives the process that has one client's to another, unless it keeps count of them: so two clients prepare different
+ * statements under one name, and the first runs its own again while the second holds the process that it has.
+ *
+ * @throws Error where they do not.
+ */
+export async function checkPrepared(
+  first: DatabaseConnection,
+  options: DatabaseConnectionOptions,
+): Promise<void> {
+  const prepared = (n: number): SqlStatement => ({
+    name: 'prepared',
+    text: `SELECT ${n} AS n, pg_backend_pid() AS backend`,
+  })
+  const [own] = await first.query(prepared(1))
+  const second = await connectDatabase(options)
+  try {
+    const [, [other] = []] = await second.queryAll([{ text: 'BEGIN' }, prepared(2)])
+    // Where both used one process, each with its own statement, the pooler keeps count; it may have no second process.
+    const [again] = own?.backend === other?.backend ? [own] : await first.query(prepared(1))
+    if (again?.n !== 1 || other?.n !== 2) throw new Error(pooled)
+  } finally {
+    second.destroy()
+  }
+}
+
+/**
  * Sets those of the settings that this PostgreSQL has. Not as parameters of the start, which poolers reject. Gives the number
  * of the process that serves the connection.
  */
@@ -305,7 +332,7 @@ export function isUnstorable(error: unknown): boolean {
 
 /** Statements that were prepared are gone, or another client's are there. */
 const pooled =
-  'a pooler before the database mixes up its connections (pgbouncer: pool_mode = session, or 1.21 with max_prepared_statements)'
+  'a pooler before the database mixes up prepared statements (pgbouncer: pool_mode = session, or version 1.21 or newer with max_prepared_statements)'
 
 /** SQLSTATEs, or the beginnings of them, that a person can do something about (postgresql.org, Appendix A). */
 const reasons: readonly (readonly [start: string, reason: string])[] = [

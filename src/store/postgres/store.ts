@@ -11,6 +11,7 @@ import { Commits, createCommitGroup } from './commit.ts'
 import {
   attemptMsOf,
   type ConnectionEvents,
+  checkPrepared,
   connectDatabase,
   type DatabaseConnectionOptions,
   missingSettings,
@@ -93,6 +94,7 @@ export async function openPostgresStore(
     const names = namesIn(options.schema ?? postgresDefaults.schema)
     const first = await connectDatabase(connection)
     try {
+      await checkPrepared(first, connection)
       await migrateDatabase(first, names)
       const missing = (await missingSettings(first, connection)).join(' ')
       if (missing !== '')
