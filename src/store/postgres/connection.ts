@@ -42,6 +42,8 @@ export interface DatabaseConnectionOptions {
   readonly name: string
   /** The lease of a replica, which bounds what a connection of a replica that is gone may hold; the default if absent. */
   readonly leaseMs?: number
+  /** How long it may take to connect; 4,000 ms if absent. */
+  readonly connectMs?: number
   /** Whether transactions are short: then the database ends one that is open for a whole lease, where it can (17 and later). */
   readonly isBrief?: boolean
   /** Where time comes from; the machine's own if absent. */
@@ -57,7 +59,7 @@ export interface ConnectionEvents {
 }
 
 /** The longest that a connection may take to be made. */
-const maxConnectMs = 4_000
+export const maxConnectMs = 4_000
 
 /** How long one attempt at the database may take, so that the next one still begins within the lease. */
 export function attemptMsOf(leaseMs: number = postgresDefaults.leaseMs): number {
@@ -76,7 +78,7 @@ export async function connectDatabase(
   options: DatabaseConnectionOptions,
   events: ConnectionEvents = {},
 ): Promise<DatabaseConnection> {
-  const { statementTimeoutMs, name, leaseMs, clock = systemClock } = options
+  const { statementTimeoutMs, name, connectMs = maxConnectMs, clock = systemClock } = options
   const { Client } = await loadDriver()
   const socket = new Socket()
   const client = new Client({
@@ -92,7 +94,6 @@ export async function connectDatabase(
   client.on('end', () => events.ended?.())
   client.on('notification', ({ channel, payload = '' }) => events.notice?.(channel, payload))
   // The settings are part of it: a network may forget a connection at any message.
-  const connectMs = Math.min(maxConnectMs, attemptMsOf(leaseMs))
   const giveUp = clock.after(connectMs, () => socket.destroy(noAnswer(connectMs)))
   let backend: number
   try {

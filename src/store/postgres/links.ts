@@ -9,6 +9,7 @@ import {
   type DatabaseRow,
   isBroken,
   isCollision,
+  maxConnectMs,
   noAnswer,
   type SqlStatement,
   sqlStateOf,
@@ -23,6 +24,7 @@ export class DatabaseLink {
   readonly #options: DatabaseConnectionOptions
   readonly #answerMs: number | undefined
   #patienceMs: number | undefined
+  #connectMs: number
   #connection: Promise<DatabaseConnection> | undefined
   /** The statement that is under way. */
   #underWay: Unanswered | undefined
@@ -32,13 +34,18 @@ export class DatabaseLink {
 
   /**
    * @param answerMs How long an answer is waited for before the connection counts as broken: one that a firewall has
-   * forgotten gives none. After a wait in vain it is longer each time, for a database that is only slow; absent: as long as the
-   * statement may take.
+   * forgotten gives none. After a wait in vain it is longer each time, as it is to connect, for a database that is only slow;
+   * absent: as long as the statement may take.
    */
   constructor(options: DatabaseConnectionOptions, answerMs?: number) {
     this.#options = options
     this.#answerMs = answerMs
     this.#patienceMs = answerMs
+    this.#connectMs = this.#firstConnectMs
+  }
+
+  get #firstConnectMs(): number {
+    return Math.min(maxConnectMs, attemptMsOf(this.#options.leaseMs))
   }
 
   /** Runs a statement. Rejects with the driver's error; where that means a broken connection, the next begins with a new one. */
@@ -72,7 +79,10 @@ export class DatabaseLink {
   }
 
   async #open(): Promise<DatabaseConnection> {
-    const connection = await connectDatabase(this.#options)
+    const connectMs = this.#connectMs
+    this.#connectMs = Math.min(maxConnectMs, connectMs * patienceGrowth)
+    const connection = await connectDatabase({ ...this.#options, connectMs })
+    this.#connectMs = this.#firstConnectMs
     const unanswered = this.#unanswered
     this.#unanswered = undefined
     if (unanswered) {
