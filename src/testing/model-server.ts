@@ -11,6 +11,7 @@ import { type Clock, systemClock } from '../shared/clock.ts'
 import {
   basePathOf,
   chunkOf,
+  errorFrames,
   errorOf,
   faultIn,
   frame,
@@ -45,8 +46,12 @@ export type ModelAnswer =
     }
   /** The model's own no, in its words. */
   | { readonly refusal: string }
-  /** An error in the service's own words, with headers such as `retry-after`. */
-  | { readonly error: ModelErrorKind; readonly headers?: Readonly<Record<string, string>> }
+  /** An error in the service's own words, with headers such as `retry-after`; or in the stream, after these chunks. */
+  | {
+      readonly error: ModelErrorKind
+      readonly headers?: Readonly<Record<string, string>>
+      readonly after?: readonly string[]
+    }
   /** A refusal, with headers such as `retry-after`; a string as body is sent as it is. */
   | {
       readonly status: number
@@ -261,7 +266,13 @@ function writeAnswer(response: ServerResponse, answer: ModelAnswer, context: Ans
     writeSpoken(response, context, { texts: [], refusal: answer.refusal, hasUsage })
   } else if ('error' in answer) {
     const { status, body } = errorOf(wire, answer.error)
-    writeJson(response, status, body, answer.headers)
+    const { after } = answer
+    if (!after || chat.stream !== true) writeJson(response, status, body, answer.headers)
+    else {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const text of errorFrames(chat, wire, { after, body })) response.write(text)
+      endLater(response, 3)
+    }
   } else if ('status' in answer) {
     const body = answer.body ?? { error: { message: 'refused' } }
     writeJson(response, answer.status, body, answer.headers)

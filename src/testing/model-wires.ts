@@ -17,7 +17,13 @@ import type { ModelCall, ModelRequest } from './model-server.ts'
 export type ModelWire = 'openai' | 'ollama' | 'gemini' | 'vllm' | 'openrouter' | 'azure'
 
 /** What a service says no for. */
-export type ModelErrorKind = 'rate_limit' | 'quota' | 'context_length' | 'content_filter' | 'key'
+export type ModelErrorKind =
+  | 'rate_limit'
+  | 'quota'
+  | 'context_length'
+  | 'content_filter'
+  | 'key'
+  | 'overloaded'
 
 /** An answer as a model means it. */
 export interface Spoken {
@@ -88,12 +94,22 @@ const rows: Readonly<Record<ModelWire, WireRow>> = {
           'The input token count (9000000) exceeds the maximum number of tokens allowed (1048576).',
       }),
       key: geminiError(400, 'INVALID_ARGUMENT', { message: 'API key not valid.' }),
+      overloaded: geminiError(503, 'UNAVAILABLE', { message: 'The model is overloaded.' }),
     },
   },
   vllm: {
     path: '/v1',
     reasoning: (text) => ({ reasoning_content: text }),
     errors: {
+      overloaded: {
+        status: 500,
+        body: {
+          object: 'error',
+          message: 'EngineDeadError',
+          type: 'InternalServerError',
+          code: 500,
+        },
+      },
       context_length: {
         status: 400,
         body: {
@@ -129,6 +145,7 @@ const rows: Readonly<Record<ModelWire, WireRow>> = {
         metadata: { reasons: ['violence'], flagged_input: '…' },
       }),
       key: error(401, { code: 401, message: 'No auth credentials found' }),
+      overloaded: error(502, { code: 502, message: 'Provider disconnected' }),
     },
   },
   azure: {
@@ -199,6 +216,11 @@ const openAIErrors: Readonly<Record<ModelErrorKind, WireError>> = {
     code: 'invalid_prompt',
   }),
   key: error(401, { message: 'Incorrect API key provided', code: 'invalid_api_key' }),
+  overloaded: error(503, {
+    message: 'The server had an error while processing your request',
+    type: 'server_error',
+    code: null,
+  }),
 }
 
 /** Where a service's API begins. */
@@ -270,6 +292,19 @@ export function* toFrames(chat: ModelRequest, wire: ModelWire, spoken: Spoken): 
   yield frame({ ...chunkOf(chat, wire, {}, ending), ...(row.usageAtEnd && usage) })
   if (usage && !row.usageAtEnd) yield frame({ ...chunkOf(chat, wire, {}), choices: [], ...usage })
   yield 'data: [DONE]\n\n'
+}
+
+/** An answer that begins and ends with an error, as its frames. */
+export function* errorFrames(
+  chat: ModelRequest,
+  wire: ModelWire,
+  { after, body }: { readonly after: readonly string[]; readonly body: object },
+): Iterable<string> {
+  const { opening } = rows[wire]
+  if (opening) yield opening(chat)
+  yield frame(chunkOf(chat, wire, { role: 'assistant', content: '' }))
+  for (const delta of textDeltas(after)) yield frame(chunkOf(chat, wire, delta))
+  yield frame(body)
 }
 
 /** A piece of an answer. */

@@ -15,6 +15,7 @@ import {
   type ChatAnswer,
   ChatAssembly,
   ErrorInAnswer,
+  errorFieldsOf,
   malformed,
   readDeltas,
   readText,
@@ -84,8 +85,9 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       }
       const body = JSON.stringify(streamed)
       const format = chat.response_format?.type
-      const attempt = (): Promise<ServiceReply> => service.ask(body, signal, format)
-      return read(() => retry(attempt, retryRules(options, isPassing, signal)), signal)
+      const attempt = (): Promise<Beginning> =>
+        begin(read(() => service.ask(body, signal, format), signal))
+      return begun(() => retry(attempt, retryRules(options, isPassing, signal)))
     },
     complete(chat, signal, account) {
       const body = JSON.stringify({ ...options.extraBody, ...chat })
@@ -96,6 +98,35 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     },
     probe: service.probe,
     close: service.close,
+  }
+}
+
+/** The first deltas of an answer, up to one that says something, and the rest. */
+interface Beginning {
+  readonly first: readonly ChatDelta[]
+  readonly rest: AsyncGenerator<ChatDelta>
+}
+
+/** Reads until the answer has begun; until then a failure leaves nothing behind. */
+async function begin(rest: AsyncGenerator<ChatDelta>): Promise<Beginning> {
+  const first: ChatDelta[] = []
+  for (;;) {
+    const { done, value } = await rest.next()
+    if (done) return { first, rest }
+    first.push(value)
+    if (Object.values(value).some((said) => said !== undefined && said !== ''))
+      return { first, rest }
+  }
+}
+
+async function* begun(opening: () => Promise<Beginning>): AsyncGenerator<ChatDelta> {
+  const { first, rest } = await opening()
+  try {
+    yield* first
+    yield* rest
+  } finally {
+    // Leaving at the first deltas leaves the connection too.
+    await rest.return(undefined)
   }
 }
 
@@ -203,8 +234,9 @@ function connectService(options: ChatClientOptions) {
     /** What an error means that came where an answer was to be. */
     errorIn({ said }: ErrorInAnswer): A2AError {
       logRefusal(options, 200, said)
-      const kind = kindOf(200, said)
-      return kind ? errorOfKind(agent, kind) : malformed(agent, 'failed')
+      const status = statusIn(said)
+      const isKnown = status !== undefined || kindOf(200, said) !== undefined
+      return isKnown ? refusal(agent, status ?? 200, { said }) : malformed(agent, 'failed')
     },
     close: (): Promise<void> => (closing ??= dispatcher.destroy()),
   }
@@ -272,9 +304,8 @@ const tooLongWords = /maximum context length|max context length|input token coun
 function kindOf(status: number, said: string): LastingError | undefined {
   if (status === 402) return 'quota'
   const value = valueOfJson(said)
-  const whole: unknown = Array.isArray(value) ? value[0] : value
-  if (!isFields(whole)) return undefined
-  const error = isFields(whole.error) ? whole.error : whole
+  const error = errorFieldsOf(value) ?? value
+  if (!isFields(error)) return undefined
   const named = errorNames.get(error.code) ?? errorNames.get(error.type)
   if (named) return named
   // One service has the same words for a limit per minute, which passes, and for one per day.
@@ -282,6 +313,28 @@ function kindOf(status: number, said: string): LastingError | undefined {
   const { message, metadata } = error
   if (isFields(metadata) && 'flagged_input' in metadata) return 'filter'
   return typeof message === 'string' && tooLongWords.test(message) ? 'context' : undefined
+}
+
+/** The statuses that services mean by the names of errors that pass. */
+const statusNames: ReadonlyMap<unknown, number> = new Map<unknown, number>([
+  ['rate_limit_exceeded', 429],
+  ['rate_limit_error', 429],
+  ['RESOURCE_EXHAUSTED', 429],
+  ['server_error', 500],
+  ['internal_error', 500],
+  ['internal_server_error', 500],
+  ['api_error', 500],
+  ['overloaded_error', 503],
+  ['service_unavailable', 503],
+  ['UNAVAILABLE', 503],
+])
+
+/** The status that an error in a stream would have had as a reply; undefined where it names none. */
+function statusIn(said: string): number | undefined {
+  const { code, type, status } = errorFieldsOf(valueOfJson(said)) ?? {}
+  const number = Number(code ?? Number.NaN)
+  if (number >= 400 && number < 600) return number
+  return statusNames.get(code) ?? statusNames.get(type) ?? statusNames.get(status)
 }
 
 function errorOfKind(agent: string, kind: LastingError, cause?: Error): A2AError {

@@ -4,7 +4,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { Usage } from '../../protocol/extensions.ts'
 import type { Json, JsonObject } from '../../protocol/types.ts'
 import type { Clock } from '../../shared/clock.ts'
-import { isFields, type Mutable } from '../../shared/json.ts'
+import { type Fields, isFields, type Mutable } from '../../shared/json.ts'
 import type { Account } from '../agent.ts'
 import { type ModelToolCall, parseArguments } from '../tools.ts'
 import { type ChatDelta, parseDelta, type ReturnedFields, type ToolCallPiece } from './messages.ts'
@@ -126,12 +126,19 @@ export class ErrorInAnswer extends Error {
 
 function toDelta(data: string, agent: string): ChatDelta {
   const value = valueOfJson(data)
-  const isError = isFields(value) && (isFields(value.error) || value.object === 'error')
-  if (isError) throw new ErrorInAnswer(data)
+  if (errorFieldsOf(value)) throw new ErrorInAnswer(data)
   const delta = parseDelta(value)
   if (!delta) throw malformed(agent, 'sent no chat completion')
   if (delta.finish === 'error') throw malformed(agent, 'failed')
   return delta
+}
+
+/** The fields of an error that a service sent, by itself, under `error` or in a list of one; undefined for anything else. */
+export function errorFieldsOf(value: unknown): Fields | undefined {
+  const whole: unknown = Array.isArray(value) ? value[0] : value
+  if (!isFields(whole)) return undefined
+  if (isFields(whole.error)) return whole.error
+  return whole.object === 'error' ? whole : undefined
 }
 
 /** The value of a JSON text; undefined where the text is not JSON. */

@@ -143,6 +143,49 @@ describe.each(wires)('over the wire of %s', (wire) => {
     expect(server.requests).toHaveLength(2)
   })
 
+  test.each(['rate_limit', 'overloaded'] as const)(
+    'an error in the stream, %s, is tried again while nothing was said',
+    async (error) => {
+      const { agent, server } = await start([{ error, after: [] }, 'at last'], { wire })
+      expect(await answer(agent)).toBe('at last')
+      expect(server.requests).toHaveLength(2)
+    },
+  )
+
+  test.each([
+    ['rate_limit', 'is asked too often'],
+    ['overloaded', 'is out of order'],
+  ] as const)(
+    'an error in the stream, %s, after a word is what it is, and not tried again',
+    async (error, words) => {
+      const { agent, server } = await start([{ error, after: ['half'] }, 'again'], { wire })
+      await expect(answer(agent)).rejects.toMatchObject({
+        code: 'agentUnavailable',
+        message: expect.stringContaining(words),
+      })
+      expect(server.requests).toHaveLength(1)
+    },
+  )
+
+  test.each([
+    ['quota', 'insufficientQuota'],
+    ['context_length', 'contextLengthExceeded'],
+    ['content_filter', 'processingError'],
+  ] as const)('an error in the stream, %s, is not tried again', async (error, code) => {
+    const { agent, server } = await start([{ error, after: [] }], { wire })
+    await expect(answer(agent)).rejects.toMatchObject({ code })
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('a connection that breaks before the first word is tried again, and not after it', async () => {
+    const { agent, server } = await start([{ broken: [] }, 'whole'], { wire })
+    expect(await answer(agent)).toBe('whole')
+    expect(server.requests).toHaveLength(2)
+    const later = await start([{ broken: ['half'] }, 'whole'], { wire })
+    await expect(answer(later.agent)).rejects.toMatchObject({ code: 'agentUnavailable' })
+    expect(later.server.requests).toHaveLength(1)
+  })
+
   test('a conversation that is too long has its own code', async () => {
     const { agent, server } = await start([{ error: 'context_length' }], { wire })
     await expect(answer(agent)).rejects.toMatchObject({
@@ -163,7 +206,9 @@ describe.each(wires)('over the wire of %s', (wire) => {
   test('calls one after the other share their connections', async () => {
     const call = { tools: [{ name: 'weather', arguments: { city: 'Rome' } }] }
     const script: ModelScript = (_, count) => (count % 5 === 0 ? 'Clear.' : call)
-    const { agent, server } = await start(script, { wire }, { tools: [echoTool('weather', [])] })
+    // On a clock that stands still no body takes too long to end.
+    const change = { tools: [echoTool('weather', [])], clock: createFakeClock() }
+    const { agent, server } = await start(script, { wire }, change)
     for (let turn = 0; turn < 3; turn++) expect(await answer(agent)).toBe('Clear.')
     expect(server.requests).toHaveLength(15)
     // The next request may leave in the same tick in which the last answer ends, when that connection is not free yet.
@@ -300,7 +345,17 @@ describe('a service', () => {
     const error = { code: 502, message: 'Provider disconnected' }
     const raw = `data: {"choices":[{"delta":{"content":"half"}}]}\n\ndata: ${JSON.stringify({ error, ...beside })}\n\n`
     const { agent } = await start([{ raw }])
+    await expect(answer(agent)).rejects.toMatchObject({
+      code: 'agentUnavailable',
+      message: 'The model of Guide is out of order (502)',
+    })
+  })
+
+  test('that fails in the middle of a stream without a reason has failed', async () => {
+    const raw = 'data: {"error":{"message":"?"}}\n\n'
+    const { agent, server } = await start([{ raw }])
     await expect(answer(agent)).rejects.toMatchObject({ code: 'invalidAgentResponse' })
+    expect(server.requests).toHaveLength(1)
   })
 
   test('that tells of a spent quota in the stream has no credit left', async () => {
