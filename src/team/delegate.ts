@@ -371,7 +371,8 @@ async function speak(
     values: call.values,
   })
   try {
-    const tools = delegation.tools?.map((tool) => stopping(tool, link)) ?? []
+    const running = new Set<Promise<unknown>>()
+    const tools = delegation.tools?.map((tool) => stopping(tool, link, running)) ?? []
     const ask: AskAgent = (own, other = message) =>
       acceptsTools(agent) ? agent.process(other, own, tools) : agent.process(other, own)
     const answer = askGuarded(run, delegation, { ask, message, turn })
@@ -424,15 +425,24 @@ function findAgent(run: Run, agentId: string): Agent {
   return agent
 }
 
-/** What a tool has to ask the user, or the user's no to it, stops the member that uses the tool: its model does not learn of it. */
-function stopping(tool: Tool, link: LinkedSignal): Tool {
+/**
+ * What a tool has to ask the user, or the user's no to it, stops the member that uses the tool: its model does not learn of
+ * it. A question waits for the other tools that are `running`: what they cost would be paid for again.
+ */
+function stopping(tool: Tool, link: LinkedSignal, running: Set<Promise<unknown>>): Tool {
   return wrapTool(tool, {
     async execute(args, context) {
+      const work = (async () => tool.execute(args, context))()
+      running.add(work)
       try {
-        return await tool.execute(args, context)
+        return await work
       } catch (thrown) {
+        running.delete(work)
+        if (thrown instanceof Suspension) await Promise.allSettled(running)
         if (isUsers(thrown)) link.abort(thrown)
         throw thrown
+      } finally {
+        running.delete(work)
       }
     },
   })

@@ -83,10 +83,10 @@ export interface Outcome {
   readonly faults: readonly string[]
 }
 
-/** Where a process dies. */
+/** Where a process ends: it dies around a commit, or is told to stop when it begins one. */
 export interface CrashPoint {
   readonly commit: number
-  readonly kind: Extract<Fault, 'dieBefore' | 'dieAfter'>
+  readonly kind: Extract<Fault, 'dieBefore' | 'dieAfter'> | 'stop'
 }
 
 /** What an exploration found: one line per difference from the run without faults. */
@@ -229,6 +229,8 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
   let number = 0
   let died = createDeferred<'died'>()
   const commits: number[] = []
+  /** Whether the process that lives was told to stop: it turns work away meanwhile. */
+  let stopping = false
   let server: Awaited<ReturnType<typeof createServer>> | undefined
 
   async function start(): Promise<void> {
@@ -238,6 +240,7 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
     const crash = crashes[number++]
     const life = commits.push(0) - 1
     let isDying = false
+    stopping = false
     const underWay = new Set<readonly Write[]>()
     // The next process may begin only when every commit of this one is stored: those of webhooks run beside those of tasks.
     const endIfStored = (): void => {
@@ -262,6 +265,11 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
       fault(k, writes) {
         commits[life] = k
         if (k !== crash?.commit) return undefined
+        if (crash.kind === 'stop') {
+          stopping = true
+          void server?.close().then(() => own.resolve('died'))
+          return undefined
+        }
         isDying = true
         if (crash.kind === 'dieAfter') underWay.add(writes)
         endIfStored()
@@ -298,10 +306,14 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
         const { promise } = died
         const current = server
         if (!current) throw new Error('The machine is not started')
-        const result = await Promise.race([
-          promise,
-          work(current.dispatch()).then((value) => ({ value })),
-        ])
+        const done = work(current.dispatch()).then(
+          (value) => ({ value }),
+          (error: unknown) => {
+            if (!stopping) throw error
+            return promise
+          },
+        )
+        const result = await Promise.race([promise, done])
         if (result !== 'died') return result.value
         await start()
       }

@@ -8,6 +8,7 @@ import {
 } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { Json, JsonObject, Message, Task } from '../../../src/protocol/types.ts'
+import { createDeferred } from '../../../src/shared/async.ts'
 import type { BudgetConfig } from '../../../src/team/config.ts'
 import { defineTeam, type Team } from '../../../src/team/team.ts'
 import { member } from '../../fixtures/members.ts'
@@ -269,6 +270,33 @@ describe('a supervisor that takes tools', () => {
     expect(textOf((await run(team, second)).artifacts?.[0]?.parts ?? [])).toBe(
       'model says written in Rust',
     )
+  })
+
+  test('asks the user when the members that it has asked at once have answered, each of them once', async () => {
+    const gate = createDeferred<void>()
+    const asker = member('asker', (text, turn) => {
+      if (turn.task) return `asker: ${text}`
+      // The other one is still at work when the question comes up.
+      setImmediate(() => gate.resolve())
+      return ask(turn, 'Which language?')
+    })
+    const slow = member('slow', async () => {
+      await gate.promise
+      await new Promise((resolve) => setImmediate(resolve))
+      return 'slow: done'
+    })
+    const boss = toolUser(async (tools, turn) => {
+      const context = { signal: turn.signal, turn }
+      const results = tools.map((tool) => tool.execute({ message: 'go' }, context))
+      return (await Promise.all(results)).join(', ')
+    })
+    const team = supervise({ boss, asker, slow })
+    const first = createTurn('x')
+    expect((await run(team, first)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const second = createTurn('Rust', { saved: first.saved, number: 2 })
+    const [artifact] = (await run(team, second)).artifacts ?? []
+    expect(textOf(artifact?.parts ?? [])).toBe('asker: Rust, slow: done')
+    expect(slow.asked).toEqual(['go'])
   })
 })
 

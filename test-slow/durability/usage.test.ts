@@ -1,0 +1,8 @@
+import { test } from 'vitest'
+import { checkUsage } from '../../test/durability/explorer/usage.ts'
+
+test.each([1, 2, 3])(
+  'random teams that are interrupted anywhere report what their models were paid for (seed %i)',
+  { timeout: 300_000 },
+  (seed) => checkUsage({ teams: 150, interruptions: 6, seed, limitMs: 200_000 }),
+)

@@ -1,0 +1,11 @@
+import { test } from 'vitest'
+import { checkUsage } from './explorer/usage.ts'
+
+// More of them: test-slow.
+test(
+  'a random team that is interrupted anywhere reports what its models were paid for',
+  {
+    timeout: 300_000,
+  },
+  () => checkUsage({ teams: 12, interruptions: 2, seed: 17 }),
+)
