@@ -437,10 +437,14 @@ async function isOwn(path: string, { tenant, user }: EvaluationOwner): Promise<b
   }
 }
 
+/** A caller's evaluations; of the others only the name of the caller is read. */
 async function listOwn(archive: string, owner: EvaluationOwner): Promise<readonly ArchiveEntry[]> {
-  const all = await listEvaluations(archive)
-  const own = await Promise.all(all.map((one) => isOwn(join(archive, one.evaluation_id), owner)))
-  return all.filter((_, i) => own[i])
+  const names = await namesIn(archive)
+  const own = await Promise.all(names.map((name) => isOwn(join(archive, name), owner)))
+  return toEntries(
+    archive,
+    names.filter((_, index) => own[index]),
+  )
 }
 
 const noResults = 'There are no results of this evaluation'
@@ -460,9 +464,20 @@ function toJson(value: unknown): Json {
 
 /** Lists the finished evaluations of an archive, newest first; what cannot be read is left out. */
 export async function listEvaluations(archive: string): Promise<readonly ArchiveEntry[]> {
+  return toEntries(archive, await namesIn(archive))
+}
+
+async function namesIn(archive: string): Promise<readonly string[]> {
   const names = await readdir(archive, { withFileTypes: true }).catch(() => [])
-  const entries = names.filter((one) => one.isDirectory()).map((one) => toEntry(archive, one.name))
-  const known = (await Promise.all(entries)).filter((entry) => entry !== undefined)
+  return names.filter((one) => one.isDirectory()).map(({ name }) => name)
+}
+
+async function toEntries(
+  archive: string,
+  names: readonly string[],
+): Promise<readonly ArchiveEntry[]> {
+  const entries = await Promise.all(names.map((name) => toEntry(archive, name)))
+  const known = entries.filter((entry) => entry !== undefined)
   return known.sort((a, b) => (a.timestamp < b.timestamp ? 1 : -1))
 }
 

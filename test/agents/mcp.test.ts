@@ -1,3 +1,5 @@
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
@@ -5,7 +7,7 @@ import { createMcpToolSource } from '../../src/agents/mcp.ts'
 import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
 import { createMcpBinding } from '../../src/bindings/mcp.ts'
 import { textOf } from '../../src/protocol/task.ts'
-import { createServer, listen } from '../../src/server/index.ts'
+import { createServer, listen, toNodeHandler } from '../../src/server/index.ts'
 import { openModelServer } from '../../src/testing/index.ts'
 import { serve } from '../client/serve.ts'
 import { createTurn, foldEvents, runTurn } from '../fixtures/turn.ts'
@@ -76,6 +78,29 @@ test('tools are found over streamable HTTP too, with headers, and again after a 
   const context = { signal: turn.signal, turn }
   expect(await tool?.execute({ message: 'hi' }, context)).toBe('hi')
   expect(new Set(seen)).toEqual(new Set(['k']))
+})
+
+test('calls of tools over HTTP share their connections', async () => {
+  const agent = defineAgent({ name: 'Echo' }, (message) => textOf(message.parts))
+  const server = await createServer({ agents: [agent] })
+  let connections = 0
+  const http = createHttpServer(toNodeHandler(server.handle)).on('connection', () => connections++)
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const { port } = http.address() as AddressInfo // a listening TCP server has one
+  const source = createMcpToolSource({ name: 'echo', url: `http://127.0.0.1:${port}/mcp` })
+  closing.push(
+    () => server.close(),
+    async () => void http.close().closeAllConnections(),
+    source.close,
+  )
+  const turn = createTurn('go')
+  const context = { signal: turn.signal, turn }
+  for (let count = 1; count <= 20; count++) {
+    const [tool] = await source.list(turn.signal)
+    expect(await tool?.execute({ message: `hi ${count}` }, context)).toBe(`hi ${count}`)
+  }
+  // One may be held by the stream of the server's own messages.
+  expect(connections).toBeLessThanOrEqual(3)
 })
 
 test.each([301, 302, 303, 307, 308])(

@@ -59,6 +59,30 @@ describe('a delivery', () => {
     expect(first?.headers).not.toHaveProperty('x-a2a-signature')
   })
 
+  test('uses the connection of the one before again, whatever the receiver answers with', async () => {
+    receiver.answer = (_request, response) => {
+      const [status, text] = [
+        [200, 500, 404, 204][receiver.requests.length % 4] ?? 200,
+        'ok '.repeat(2_000),
+      ]
+      response.writeHead(status).end(status === 204 ? undefined : text)
+    }
+    for (let count = 1; count <= 12; count++) await deliver(delivery(), idle)
+    expect(receiver.requests).toHaveLength(12)
+    expect(receiver.connections).toBeLessThanOrEqual(2)
+  })
+
+  test('leaves a receiver that answers without end, and its connection', async () => {
+    receiver.answer = (_request, response) => {
+      response.writeHead(200)
+      const more = (): void => void (response.destroyed || response.write('x'.repeat(8_192), more))
+      more()
+    }
+    expect(await deliver(delivery(), idle)).toEqual(delivered)
+    expect(await deliver(delivery(), idle)).toEqual(delivered)
+    expect(receiver.connections).toBeGreaterThan(1)
+  })
+
   test('G010 carries Authorization by the scheme, and the token beside it', async () => {
     const authentication = { scheme: 'Bearer', credentials: 'secret' }
     await deliver(delivery({ authentication, token: 'tok' }), idle)

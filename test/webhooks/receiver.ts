@@ -13,6 +13,8 @@ export interface Receiver {
   readonly url: string
   readonly port: number
   readonly requests: Received[]
+  /** How many connections senders have opened. */
+  readonly connections: number
   /** How it answers; 200 until it is changed. */
   answer: (request: Received, response: ServerResponse) => void
   /** Resolves when so many requests have come in all. */
@@ -32,12 +34,17 @@ export async function createReceiver(port = 0): Promise<Receiver> {
     receiver.answer(received, response)
     for (const wake of waiting) wake()
   })
+  let connections = 0
+  server.on('connection', () => connections++)
   await listen(server, port)
   const address = server.address() as AddressInfo // it listens on a port
   const receiver: Receiver = {
     url: `http://127.0.0.1:${address.port}/hook`,
     port: address.port,
     requests,
+    get connections() {
+      return connections
+    },
     answer: (_request, response) => void response.end(),
     async received(count) {
       while (requests.length < count)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -211,6 +212,23 @@ describe('the evaluator with several callers', () => {
       ask(bob, 'get_evaluation_results', { evaluation_id }).catch(({ message }) => message)
     expect(await said(id)).toEqual(await said('never-was'))
     expect(await listEvaluations(archive)).toMatchObject([{ evaluation_id: id }])
+  })
+
+  test('reads the results of its caller alone to list them', async () => {
+    const { archive, ann, bob } = await open()
+    const agent_endpoint = await serveAgent(createIdleAgent())
+    const sent = await ask(ann, 'run_evaluation', { agent_endpoint, task_ids: ['departed'] })
+    const id = (sent as { evaluation_id: string }).evaluation_id // the artifact's data has it
+    // Nothing is ever written to the other's file: to read it takes for ever.
+    await mkdir(join(archive, 'of-bob'))
+    await writeFile(join(archive, 'of-bob', 'caller.json'), '{"tenant":"","user":"bob"}')
+    execFileSync('mkfifo', [join(archive, 'of-bob', 'results.json')])
+    expect(await ask(ann, 'get_evaluation_results')).toMatchObject({
+      evaluations: [{ evaluation_id: id }],
+    })
+    await writeFile(join(archive, id, 'caller.json'), '{"tenant":"","user":"carl"}')
+    await rm(join(archive, 'of-bob', 'results.json'))
+    expect(await ask(bob, 'get_evaluation_results')).toEqual({ evaluations: [] })
   })
 
   test('starts no more than one message may, and names the bound', async () => {
