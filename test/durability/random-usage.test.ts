@@ -7,5 +7,5 @@ test(
   {
     timeout: 300_000,
   },
-  () => checkUsage({ teams: 12, interruptions: 2, seed: 17 }),
+  () => checkUsage({ teams: 14, interruptions: 1, seed: 17 }),
 )

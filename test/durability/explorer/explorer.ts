@@ -46,6 +46,8 @@ export interface World {
 export interface Process extends Notes {
   readonly number: number
   readonly alive: boolean
+  /** Stops it in good order, as a deploy does; the next one goes on. */
+  stop(): void
 }
 
 /** The user, who repeats what got no answer with the same key. */
@@ -266,8 +268,7 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
         commits[life] = k
         if (k !== crash?.commit) return undefined
         if (crash.kind === 'stop') {
-          stopping = true
-          void server?.close().then(() => own.resolve('died'))
+          process.stop()
           return undefined
         }
         isDying = true
@@ -283,6 +284,11 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
       },
       note(...call) {
         if (!mortal.dead) ledger.note(...call)
+      },
+      stop() {
+        if (died !== own) return
+        stopping = true
+        void server?.close().then(() => own.resolve('died'))
       },
     }
     const agents = scenario.agents(process, world)

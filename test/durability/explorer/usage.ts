@@ -156,14 +156,18 @@ function build(p: Process, w: World, sketches: readonly Sketch[], path: string) 
 }
 
 /** A team that is made of sketches, and how often its models were asked. */
-function scenarioOf(sketches: readonly Sketch[]): { scenario: Scenario; requests: () => number } {
+function scenarioOf(
+  sketches: readonly Sketch[],
+  stopAt?: number,
+): { scenario: Scenario; requests: () => number } {
   let requests = 0
+  let current: Process | undefined
   const scenario: Scenario = {
     name: 'random',
     async world() {
       requests = 0
       const service = await openModelServer((request) => {
-        requests++
+        if (++requests === stopAt) current?.stop()
         return reply(request)
       })
       const far = new OpenAIAgent({ endpoint: service.url, model: 'far', id: 'far', name: 'far' })
@@ -177,6 +181,7 @@ function scenarioOf(sketches: readonly Sketch[]): { scenario: Scenario; requests
       return { urls: { model: service.url, remote: listening.url }, close }
     },
     agents(p, w) {
+      current = p
       const { agents, steps } = build(p, w, sketches, '')
       const scheduler = { type: 'workflow', steps } as const
       return [defineTeam({ id: 'flow', name: 'flow', agents, scheduler, clock })]
@@ -197,15 +202,24 @@ function reported({ usage }: Outcome): number {
   return inputTokens / 11
 }
 
-async function check(sketches: readonly Sketch[], crashes: readonly CrashPoint[], least: number) {
-  const { scenario, requests } = scenarioOf(sketches)
+interface Interruptions {
+  /** How often the models are asked without any. */
+  readonly least: number
+  readonly crashes: readonly CrashPoint[]
+  /** The request of a model at which the process is told to stop. */
+  readonly stopAt?: number
+}
+
+/** What is wrong with the usage of a team that is interrupted. */
+async function check(sketches: readonly Sketch[], { least, crashes, stopAt }: Interruptions) {
+  const { scenario, requests } = scenarioOf(sketches, stopAt)
   const outcome = await play(scenario, createMemoryStore(), crashes)
   const [told, asked] = [reported(outcome), requests()]
   const fits = outcome.state === 'TASK_STATE_COMPLETED' && least <= told && told <= asked
   return fits
     ? []
     : [
-        `${JSON.stringify(crashes)}: ${outcome.state} ${told} of ${asked}, least ${least} ${outcome.words}`,
+        `${JSON.stringify({ crashes, stopAt })}: ${outcome.state} ${told} of ${asked}, least ${least} ${outcome.words}`,
       ]
 }
 
@@ -242,7 +256,9 @@ export async function checkUsage({ teams, interruptions, seed, limitMs }: UsageR
     for (const { place, kind, again } of places) {
       const commit = 1 + (place % Math.max(plain.commits[0] ?? 1, 1))
       const later = again ? [{ commit: 1 + (place % 7), kind: again }] : []
-      wrong.push(...(await check(sketches, [{ commit, kind }, ...later], least)))
+      wrong.push(...(await check(sketches, { least, crashes: [{ commit, kind }, ...later] })))
+      const stopAt = 1 + (place % Math.max(least, 1))
+      wrong.push(...(await check(sketches, { least, crashes: [], stopAt })))
     }
     expect(wrong).toEqual([])
   })
