@@ -186,9 +186,12 @@ async function ofAgents(): Promise<readonly string[]> {
 
 /** Messages that only a machine without `pg`, a crash, or waiting for retries brings about; other tests do. */
 function ofSource(): readonly string[] {
-  return ['src/store/postgres/connection.ts', 'src/engine/recover.ts', 'src/cli/errors.ts'].map(
-    read,
-  )
+  return [
+    'src/store/postgres/connection.ts',
+    'src/server/access/overload.ts',
+    'src/engine/recover.ts',
+    'src/cli/errors.ts',
+  ].map(read)
 }
 
 async function listening(server: Server): Promise<string> {
