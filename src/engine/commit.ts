@@ -1,6 +1,7 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
-import { soon } from '../shared/async.ts'
+import { backoffMs, soon, wait } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
+import { TasksLocked, taskIdOf } from '../store/documents.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
 import { KeyTaken, TaskMoved, taskNotFound } from './errors.ts'
 
@@ -32,6 +33,7 @@ export class Committer {
   readonly #shares = new CommitShares()
   readonly #gaps: ChunkGaps | undefined
   readonly #flushBurst: () => void
+  readonly #delayed: DelayedCommits
   #dirty = new Set<CommitSource>()
   #running: Promise<void> | undefined
   #startedAt = 0
@@ -48,6 +50,7 @@ export class Committer {
     this.#gaps = store.chunkGapMs
       ? new ChunkGaps(store.chunkGapMs, clock, (source) => this.enqueue(source, 'now'))
       : undefined
+    this.#delayed = new DelayedCommits(store, clock, (source) => this.enqueue(source, 'now'))
     this.#flushBurst = () => {
       this.#isScheduled = false
       this.#flush()
@@ -56,7 +59,7 @@ export class Committer {
 
   /** Puts a task's changes into the next commit: at once if none is running, or at the end of this tick's burst. */
   enqueue(source: CommitSource, urgency: 'now' | 'burst'): void {
-    if (this.#gaps?.mustWait(source, urgency)) return
+    if (this.#gaps?.mustWait(source, urgency) || this.#delayed.mustWait(source)) return
     this.#dirty.add(source)
     if (this.#running) return
     if (urgency === 'now') this.#flush()
@@ -88,9 +91,9 @@ export class Committer {
 
   /** Resolves when nothing is left to commit. */
   async idle(): Promise<void> {
-    while (this.#running || this.#dirty.size > 0) {
+    while (this.#running || this.#dirty.size > 0 || this.#delayed.size > 0) {
       this.#flush()
-      await this.#running
+      await (this.#running ?? this.#delayed.idle())
     }
   }
 
@@ -98,25 +101,50 @@ export class Committer {
     if (this.#running || this.#dirty.size === 0) return
     const sources = this.#shares.take(this.#dirty)
     if (sources === this.#dirty) this.#dirty = new Set()
-    const { writes, parts } = reduceAll(sources)
-    if (writes.length === 0) {
-      this.#flush()
-      return
-    }
+    const parts = reduceAll(sources)
+    if (parts.length === 0) this.#flush()
+    else this.#commit(parts)
+  }
+
+  #commit(parts: readonly CommitPart[]): void {
     this.#startedAt = this.#clock.elapsed()
+    const [only] = parts
+    const writes = only && parts.length === 1 ? only.writes : parts.flatMap((part) => part.writes)
     this.#running = this.#store.commit(writes).then(
       (results) => this.#end(parts, results),
-      (thrown) => this.#end(parts, undefined, toStoreError(thrown)),
+      (thrown) =>
+        thrown instanceof TasksLocked
+          ? this.#split(parts, thrown)
+          : this.#end(parts, undefined, toStoreError(thrown)),
     )
+  }
+
+  /** Commits without the sources whose tasks another client has locked: those are committed by themselves, later. */
+  #split(parts: readonly CommitPart[], error: TasksLocked): void {
+    const rest = parts.filter(({ source, writes }) => {
+      const isLocked = writes.some((write) => error.ids.has(taskIdOf(write) ?? ''))
+      // What has come in meanwhile must not overtake it.
+      if (isLocked) this.#delayed.add(source, writes, this.#dirty.delete(source))
+      return !isLocked
+    })
+    if (rest.length === parts.length) this.#end(parts, undefined, error)
+    else if (rest.length > 0) this.#commit(rest)
+    else {
+      this.#running = undefined
+      this.#flush()
+    }
   }
 
   /** Publishes how a commit ended. What becomes dirty through that goes into the next one. */
   #end(parts: readonly CommitPart[], results?: readonly WriteResult[], error?: A2AError): void {
     this.#observer?.(this.#clock.elapsed() - this.#startedAt, error)
     try {
-      for (const { source, from, to } of parts)
-        if (results) source.stored(results.slice(from, to))
+      let from = 0
+      for (const { source, writes } of parts) {
+        if (results) source.stored(results.slice(from, from + writes.length))
         else if (error) source.refused(error)
+        from += writes.length
+      }
     } finally {
       this.#running = undefined
       this.#flush()
@@ -159,25 +187,80 @@ class ChunkGaps {
   }
 }
 
+const lockBackoff = { baseMs: 20, maxMs: 500, random: Math.random }
+
+/**
+ * Commits that a lock of another client of the store delays. Each is tried again by itself, until the store accepts it or
+ * gives it up; what its source has to commit meanwhile comes after it.
+ */
+class DelayedCommits {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #onFree: (source: CommitSource) => void
+  readonly #waiting = new Map<CommitSource, { isDirty: boolean; readonly done: Promise<void> }>()
+
+  constructor(store: Store, clock: Clock, onFree: (source: CommitSource) => void) {
+    this.#store = store
+    this.#clock = clock
+    this.#onFree = onFree
+  }
+
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  /** Whether a source has to wait for its own delayed commit; it is then enqueued after that. */
+  mustWait(source: CommitSource): boolean {
+    const delayed = this.#waiting.get(source)
+    if (delayed) delayed.isDirty = true
+    return delayed !== undefined
+  }
+
+  add(source: CommitSource, writes: readonly Write[], isDirty: boolean): void {
+    this.#waiting.set(source, { isDirty, done: this.#retry(source, writes) })
+  }
+
+  /** Resolves when one of them has ended. */
+  async idle(): Promise<void> {
+    await Promise.race([...this.#waiting.values()].map(({ done }) => done))
+  }
+
+  async #retry(source: CommitSource, writes: readonly Write[]): Promise<void> {
+    let end = (): void => {}
+    for (let failures = 1; ; failures++) {
+      await wait(this.#clock, backoffMs(failures, lockBackoff))
+      try {
+        const results = await this.#store.commit(writes)
+        end = () => source.stored(results)
+      } catch (thrown) {
+        if (thrown instanceof TasksLocked) continue
+        end = () => source.refused(toStoreError(thrown))
+      }
+      break
+    }
+    const isDirty = this.#waiting.get(source)?.isDirty
+    this.#waiting.delete(source)
+    try {
+      end()
+    } finally {
+      if (isDirty) this.#onFree(source)
+    }
+  }
+}
+
 /** The writes of one source within a commit. */
 interface CommitPart {
   readonly source: CommitSource
-  readonly from: number
-  readonly to: number
+  readonly writes: readonly Write[]
 }
 
-function reduceAll(sources: Iterable<CommitSource>): {
-  readonly writes: readonly Write[]
-  readonly parts: readonly CommitPart[]
-} {
-  const writes: Write[] = []
+function reduceAll(sources: Iterable<CommitSource>): readonly CommitPart[] {
   const parts: CommitPart[] = []
   for (const source of sources) {
-    const from = writes.length
-    for (const write of reduce(source)) writes.push(write)
-    if (writes.length > from) parts.push({ source, from, to: writes.length })
+    const writes = reduce(source)
+    if (writes.length > 0) parts.push({ source, writes })
   }
-  return { writes, parts }
+  return parts
 }
 
 /** A task that cannot be reduced is rejected by itself; the tasks that are committed with it are not affected. */

@@ -1,3 +1,4 @@
+import { A2AError } from '../protocol/errors.ts'
 import { createFold } from '../protocol/fold.ts'
 import { answerParts } from '../protocol/task.ts'
 import type { Json, Message, Task } from '../protocol/types.ts'
@@ -16,7 +17,38 @@ import type {
   TaskHead,
   TaskPage,
   TaskParts,
+  Write,
 } from './store.ts'
+
+/**
+ * What a commit is rejected with, as a whole, where another client of the store has locked some of its tasks: nothing of it is
+ * stored. Commit what is about other tasks by itself, and these later.
+ */
+export class TasksLocked extends A2AError {
+  readonly ids: ReadonlySet<string>
+
+  constructor(ids: ReadonlySet<string>) {
+    super('unavailable', 'The task store cannot write: another client has locked the task')
+    this.ids = ids
+  }
+}
+
+/** The task that a write is about, if it is about one. */
+export function taskIdOf(write: Write): string | undefined {
+  switch (write.type) {
+    case 'task':
+      return write.head.id
+    case 'deleteTask':
+      return write.id
+    case 'pushConfig':
+      return write.record.taskId
+    case 'cursor':
+    case 'deletePushConfig':
+      return write.taskId
+    default:
+      return undefined
+  }
+}
 
 /** Records in one row of a log at most: a page of a replay, so that who reads in pages parses each record about once. */
 export const recordsPerRow = 128

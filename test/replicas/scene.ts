@@ -23,6 +23,8 @@ export interface Replica {
 
 /** Servers that share a database, until the test ends. */
 export interface Replicas {
+  /** The schema that they share. */
+  readonly schema: string
   /** Opens one more. */
   open(options?: ReplicaOptions): Promise<Replica>
   /** The number of the replica that runs a task. */
@@ -67,6 +69,7 @@ export function openReplicas(
     await Promise.all(servers.map((server) => server.close()))
   })
   return {
+    schema: world.schema,
     async open({ agent: own = agent, store: storeOptions, clockAheadMs = 0, ...options } = {}) {
       const store = await world.open({ leaseMs, ...storeOptions, clockAheadMs })
       const server = await createServer({

@@ -12,6 +12,7 @@ import type {
 } from '../feed.ts'
 import { type DatabaseRow, databaseReason, type Names, sqlStateOf } from './connection.ts'
 import { type Readers, retryWrite, type WriteRetryOptions } from './links.ts'
+import { boundedWait } from './locks.ts'
 import { Membership, type MembershipParts } from './membership.ts'
 import { readFacts } from './reader.ts'
 import { isKeepable, parseNotice } from './rows.ts'
@@ -71,6 +72,11 @@ export class DatabaseFeed implements Feed {
 
   get offsetMs(): number {
     return this.#membership.offsetMs
+  }
+
+  /** Why this process could not register anew; undefined where it could, or has not tried yet. */
+  get fault(): string | undefined {
+    return this.#membership.fault
   }
 
   async join(serving: readonly AgentBuild[], listener: FeedListener): Promise<void> {
@@ -260,7 +266,7 @@ function inboxStatements({ schema: s, channel }: Names): InboxStatements {
   const isStored = `EXISTS (SELECT 1 FROM ${s}.inbox WHERE task_id = $1 AND key = $2)`
   return {
     forward: `WITH room AS (UPDATE ${s}.task SET mail = mail + 1
-        WHERE id = $1 AND replica IS NOT NULL AND mail < $4::float8 AND NOT ${isStored}
+        WHERE id = $1 AND replica IS NOT NULL AND mail < $4::float8 AND NOT ${isStored} AND ${boundedWait}
         RETURNING id, replica, agent),
       entry AS (INSERT INTO ${s}.inbox (task_id, key, entry) SELECT id, $2, $3 FROM room)
       SELECT pg_notify('${channel}_' || replica, json_build_object('mail', json_build_array(id, agent))::text)
@@ -273,7 +279,7 @@ function inboxStatements({ schema: s, channel }: Names): InboxStatements {
       taken AS (SELECT count(*)::int AS entries FROM gone)
       UPDATE ${s}.task t SET mail = t.mail - entries,
         replica = CASE WHEN t.busy OR t.mail - entries > 0 THEN t.replica END
-      FROM taken WHERE t.id = $1 AND entries > 0`,
+      FROM taken WHERE t.id = $1 AND entries > 0 AND ${boundedWait}`,
   }
 }
 

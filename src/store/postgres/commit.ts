@@ -1,6 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { backoffMs, wait } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
+import { TasksLocked, taskIdOf } from '../documents.ts'
 import { refusalOf } from '../size-limits.ts'
 import type { StoreHealth, WriteResult } from '../store.ts'
 import {
@@ -15,6 +16,7 @@ import {
   toDatabaseError,
 } from './connection.ts'
 import type { DatabaseLink } from './links.ts'
+import { beginBounded, isLockTimeout, type TaskLocks } from './locks.ts'
 import { intArray, type TaskLine, textArray, type WriteLine } from './rows.ts'
 import {
   type CommitTurn,
@@ -27,6 +29,8 @@ import {
 /** What groups are written with, and what is reported of them. */
 interface CommitsOptions {
   readonly write: CommitGroup
+  /** The tasks that other clients have locked. */
+  readonly locks: TaskLocks
   /** The number of this process's registration. */
   replica(): number
   readonly clock: Clock
@@ -42,6 +46,11 @@ interface CommitsOptions {
 
 /** How often a group is tried that met another one. */
 const maxCollisions = 20
+
+const retryBackoff = { baseMs: 20, maxMs: 500, random: Math.random }
+
+const lockedTooLong =
+  'The task store cannot write: another client of the database has locked the task for too long'
 
 /** Commits in groups: one statement, and one sync of the database, for all that arrived while the last one ran. */
 export class Commits {
@@ -116,7 +125,7 @@ export class Commits {
       try {
         const [first] = group
         if (first?.work) await this.#attempt(first.work)
-        else this.#succeed(group, await this.#write(group.flatMap(({ lines }) => lines)))
+        else await this.#writeGroup(group)
       } catch (error) {
         for (const { reject } of group) reject(toDatabaseError('write', error))
         if (group[0]?.work === undefined) this.#fail(error)
@@ -125,6 +134,47 @@ export class Commits {
     }
     this.#oldest = undefined
     this.#running = undefined
+  }
+
+  /**
+   * Writes a group. Commits about tasks that another client has locked are rejected, to be tried again by their callers, so
+   * that the others wait for such a lock once and no longer.
+   */
+  async #writeGroup(group: readonly WaitingCommit[]): Promise<void> {
+    const { clock, locks } = this.#options
+    let left = await this.#rejectLocked(group, locks.knownAmong(idsOf(group)))
+    for (let waits = 1; left.length > 0; waits++) {
+      try {
+        this.#succeed(left, await this.#write(left.flatMap(({ lines }) => lines)))
+        return
+      } catch (error) {
+        if (!isLockTimeout(error)) throw error
+        const before = left.length
+        left = await this.#rejectLocked(left, idsOf(left))
+        if (left.length < before) continue
+        // The lock is gone, or it is that of a row which is no task's.
+        if (waits > 1) this.#fail(error)
+        if (this.#isAwayTooLong()) throw error
+        await wait(clock, backoffMs(waits, retryBackoff), this.#closing.signal)
+      }
+    }
+  }
+
+  /** Rejects the commits about tasks, of those that may be locked, which are; gives the others. */
+  async #rejectLocked(
+    group: readonly WaitingCommit[],
+    suspected: readonly string[],
+  ): Promise<readonly WaitingCommit[]> {
+    if (suspected.length === 0) return group
+    const { locks, timeoutMs } = this.#options
+    const locked = await this.#attempt(() => locks.look(suspected))
+    return group.filter(({ lines, reject }) => {
+      const own = new Set(lines.flatMap(lineTask).filter((id) => locked.has(id)))
+      if (own.size === 0) return true
+      const isTooLong = this.#closing.signal.aborted || locks.lockedMs(own) >= timeoutMs
+      reject(isTooLong ? new A2AError('unavailable', lockedTooLong) : new TasksLocked(own))
+      return false
+    })
   }
 
   /**
@@ -148,9 +198,12 @@ export class Commits {
           isRepeated = true
           this.#fail(error)
           if (this.#isAwayTooLong()) throw error
+        } else if (isLockTimeout(error)) {
+          // A try whose answer was lost may have stored it, or still has the lock: who tries it must know of that one.
+          if (!isRepeated) throw error
+          if (this.#isAwayTooLong()) throw toDatabaseError('write', error)
         } else if (!isCollision(error) || ++collisions > maxCollisions) throw error
-        const ms = backoffMs(failures, { baseMs: 20, maxMs: 500, random: Math.random })
-        await wait(clock, ms, signal)
+        await wait(clock, backoffMs(failures, retryBackoff), signal)
       }
     }
   }
@@ -202,6 +255,15 @@ interface WaitingCommit {
   resolve(results: readonly WriteResult[]): void
   reject(error: unknown): void
   readonly work?: () => Promise<void>
+}
+
+function idsOf(group: readonly WaitingCommit[]): readonly string[] {
+  return group.flatMap(({ lines }) => lines.flatMap(lineTask))
+}
+
+function lineTask(line: WriteLine): readonly string[] {
+  const id = line.type === 'refused' ? undefined : taskIdOf(line.write)
+  return id === undefined ? [] : [id]
 }
 
 /** Writes and bytes that may wait; beyond it a commit is refused, so that a slow database cannot eat the memory. */
@@ -293,7 +355,6 @@ interface GroupStatement {
   take(rows: readonly DatabaseRow[]): readonly number[]
 }
 
-const begin: SqlStatement = { text: 'BEGIN' }
 const end: SqlStatement = { text: 'COMMIT' }
 
 class GroupWriter {
@@ -325,7 +386,7 @@ class GroupWriter {
 
   async #within(work: () => Promise<void>): Promise<void> {
     const { link } = this.#tools
-    await link.query(begin)
+    await link.query(beginBounded)
     try {
       await work()
       await link.query(end)
@@ -365,8 +426,9 @@ class GroupWriter {
     const { link } = this.#tools
     const all = steps.flatMap((step) => this.#toStatements(step))
     const statements = all.map(({ statement }) => statement)
-    const isOne = isWithin || statements.length === 1
-    const answers = await link.queryAll(isOne ? statements : [begin, ...statements, end])
+    // The statement of tasks bounds its waits itself.
+    const isOne = isWithin || (steps.length === 1 && steps[0]?.type === 'tasks')
+    const answers = await link.queryAll(isOne ? statements : [beginBounded, ...statements, end])
     const left: number[] = []
     for (const [i, { take }] of all.entries()) left.push(...take(answers[isOne ? i : i + 1] ?? []))
     if (left.length === 0) return
@@ -499,7 +561,7 @@ function planOf(lines: readonly WriteLine[], places: readonly number[]): readonl
       tasks.set(line.head.id, at)
       if (key !== undefined) keys.set(key, at)
     } else {
-      const id = taskOf(line)
+      const id = taskIdOf(line.write)
       if (id !== undefined) lastOther = Math.max(lastOther, (tasks.get(id) ?? 0) | 1)
       add(steps, lastOther, place)
       if (id !== undefined) tasks.set(id, lastOther)
@@ -513,11 +575,4 @@ function add(steps: CommitStep[], at: number, place: number): void {
   while (steps.length <= at)
     steps.push({ type: steps.length % 2 === 0 ? 'tasks' : 'others', places: [] })
   steps[at]?.places.push(place)
-}
-
-function taskOf(line: Extract<WriteLine, { type: 'other' }>): string | undefined {
-  const { write } = line
-  if (write.type === 'deleteTask') return write.id
-  if (write.type === 'pushConfig') return write.record.taskId
-  return write.type === 'cursor' || write.type === 'deletePushConfig' ? write.taskId : undefined
 }

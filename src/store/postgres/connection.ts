@@ -335,10 +335,13 @@ export function isUnstorable(error: unknown): boolean {
 const pooled =
   'a pooler before the database mixes up prepared statements (pgbouncer: pool_mode = session, or version 1.21 or newer with max_prepared_statements)'
 
+const readOnly =
+  'the database is read-only: let the URL lead to the primary, and default_transaction_read_only be off'
+
 /** SQLSTATEs, or the beginnings of them, that a person can do something about (postgresql.org, Appendix A). */
 const reasons: readonly (readonly [start: string, reason: string])[] = [
   ['08', 'the database cannot be reached'],
-  ['25006', 'the database is read-only'],
+  ['25006', readOnly],
   ['26000', pooled],
   ['28', 'the database refuses the user or the password'],
   ['3D000', 'there is no such database'],
@@ -346,7 +349,11 @@ const reasons: readonly (readonly [start: string, reason: string])[] = [
   ['42501', 'the user may not do this in the database'],
   ['53100', 'the disk of the database is full'],
   ['53200', 'the database has no memory left'],
-  ['53300', 'the database takes no more connections'],
+  [
+    '53300',
+    'the database takes no more connections: raise its max_connections, or have fewer replicas or readers',
+  ],
+  ['55P03', 'another client has locked what is to be written'],
   ['57014', 'the database took too long'],
   ['57P0', 'the database is shutting down or starting up'],
   ['58', 'the disk of the database reported an error'],

@@ -1,3 +1,4 @@
+import { A2AError } from '../../protocol/errors.ts'
 import {
   backoffMs,
   createDeferred,
@@ -45,6 +46,7 @@ export class Membership {
   #offsetMs = 0
   #waiting: Deferred<void> | undefined
   #left: Promise<void> | undefined
+  #fault: string | undefined
 
   constructor(parts: MembershipParts) {
     this.#parts = parts
@@ -61,6 +63,11 @@ export class Membership {
 
   get offsetMs(): number {
     return this.#session?.offsetMs ?? this.#offsetMs
+  }
+
+  /** Why this process could not register anew; undefined where it could, or has not tried yet. */
+  get fault(): string | undefined {
+    return this.#fault
   }
 
   async join(serving: readonly AgentBuild[], listener: FeedListener): Promise<void> {
@@ -169,15 +176,27 @@ export class Membership {
     const { clock, logger } = this.#parts
     try {
       await retry(() => this.#register(listener), {
-        delay: (_, failures) => backoffMs(failures, backoff),
+        delay: (error, failures) => {
+          this.#failed(error)
+          return backoffMs(failures, backoff)
+        },
         clock,
         signal: this.#leaving.signal,
       })
     } catch {
       return // it has left
     }
+    this.#fault = undefined
     if (this.#left !== undefined) return
     logger.info({ replica: this.#former }, 'This replica is registered anew')
+  }
+
+  /** The first reason is logged: the next tries may go on for long. */
+  #failed(error: unknown): void {
+    const reason = this.#parts.obstacle() ?? databaseReason(originOf(error))
+    if (this.#fault === undefined)
+      this.#parts.logger.warn({ replica: this.#former, reason }, 'This replica cannot register')
+    this.#fault = reason
   }
 
   #forget(): void {
@@ -189,6 +208,11 @@ export class Membership {
     this.#waiting?.resolve()
     this.#waiting = undefined
   }
+}
+
+/** The driver's error behind one of ours. */
+function originOf(error: unknown): unknown {
+  return error instanceof A2AError ? error.cause : error
 }
 
 /** What a session tells. */

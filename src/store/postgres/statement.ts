@@ -1,6 +1,7 @@
 import { toText } from '../documents.ts'
 import type { Write, WriteResult } from '../store.ts'
 import type { DatabaseRow, Names, SqlStatement } from './connection.ts'
+import { boundedWait } from './locks.ts'
 import {
   bigintArray,
   boolArray,
@@ -177,7 +178,7 @@ function toName(column: string): string {
 function birth(schema: string, rows: string): string {
   const columns = birthColumns.map(toName).join(', ')
   return `added AS (INSERT INTO ${schema}.task (${columns}, snapshot_version, replica)
-    SELECT ${columns}, version, CASE WHEN busy THEN $1::int END FROM ${rows}
+    SELECT ${columns}, version, CASE WHEN busy THEN $1::int END FROM ${rows} WHERE ${boundedWait}
     ON CONFLICT DO NOTHING RETURNING id, scope, agent, state)`
 }
 
@@ -193,7 +194,7 @@ function change(schema: string, rows: string, taken: string | undefined): string
       snapshot_version = CASE WHEN i.snapshot IS NULL THEN t.snapshot_version ELSE i.version END,
       snapshot = coalesce(i.snapshot, t.snapshot),
       artifacts = CASE WHEN i.snapshot IS NULL THEN t.artifacts ELSE i.artifacts END
-      FROM ${rows} WHERE t.id = i.id AND t.version = i.expected
+      FROM ${rows} WHERE t.id = i.id AND t.version = i.expected AND ${boundedWait}
       RETURNING t.id, t.scope, t.agent, t.state, t.former, t.version, t.watchers, i.records)`,
     `logged AS (INSERT INTO ${schema}.log SELECT id, version, records FROM changed WHERE records IS NOT NULL)`,
   ]

@@ -21,6 +21,7 @@ import {
   toConnectError,
 } from './connection.ts'
 import { createReaders, DatabaseLink } from './links.ts'
+import { TaskLocks } from './locks.ts'
 import { createDatabaseReader } from './reader.ts'
 import { toLine } from './rows.ts'
 import { migrateDatabase } from './schema.ts'
@@ -148,8 +149,12 @@ function createStore(
       checkWrites(writes)
       return writing.commits.commit(writes.map((write) => toLine(write, maxTaskBytes)))
     },
-    health: () =>
-      closing ? { writable: false, reason: 'The store is closed' } : writing.commits.health(),
+    health() {
+      if (closing) return { writable: false, reason: 'The store is closed' }
+      const health = writing.commits.health()
+      if (feed.fault === undefined || !health.writable) return health
+      return { ...health, writable: false, reason: `The task store cannot write: ${feed.fault}` }
+    },
     close: () => (closing ??= close()),
   }
 }
@@ -203,6 +208,10 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
   })
   const commits: Commits = new Commits({
     write: createCommitGroup(link, names),
+    locks: new TaskLocks({
+      ...{ names, clock, logger: toLogger(options.logger) },
+      query: (statement) => link.query(statement),
+    }),
     replica,
     clock,
     timeoutMs: options.commitTimeoutMs ?? postgresDefaults.commitTimeoutMs,

@@ -125,7 +125,7 @@ export interface SqliteFault {
 /** SQLite's primary result codes that a person can do something about (sqlite.org/rescode.html). */
 const reasons: Readonly<Record<number, string>> = {
   5: 'the file is locked by another program',
-  8: 'the file is read-only',
+  8: 'the file is read-only: make it, and the file system that it is on, writable for this process',
   10: 'the disk reported an error',
   11: 'the file is damaged',
   13: 'the disk is full',

@@ -1,6 +1,8 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   lstatSync,
   openSync,
   readlinkSync,
@@ -191,7 +193,10 @@ function hasTables(header: Buffer): boolean {
  * @throws Error if another process, or another store of this one, has the file.
  */
 export async function lockFile(path: string, driver?: DriverName): Promise<Connection> {
-  const db = await openConnection(`${path}.lock`, driver)
+  const db = await openConnection(`${path}.lock`, driver).catch((error: unknown) => {
+    mustTakeFiles(dirname(path))
+    throw error
+  })
   try {
     db.exec('PRAGMA synchronous = OFF')
     take(db)
@@ -202,6 +207,23 @@ export async function lockFile(path: string, driver?: DriverName): Promise<Conne
     throw new Error(`process ${holder} is using it; a file has one writer at a time`)
   }
   return db
+}
+
+/** SQLite says of a folder that takes no files merely that it cannot open one. @throws Error that says what to do. */
+function mustTakeFiles(folder: string): void {
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EROFS')
+      throw fileFault(
+        'its folder is mounted read-only: make the mount writable, or name another folder',
+      )
+    if (code === 'EACCES')
+      throw fileFault(
+        'its folder is not writable for this user: change its owner, or name another folder',
+      )
+  }
 }
 
 function take(db: Connection): void {

@@ -58,7 +58,7 @@ describePostgres('the store in PostgreSQL', () => {
     const record = pushConfig('first', 'a')
     const writes = [write('hooked'), { type: 'pushConfig', record } as const]
     await count(() => store.commit(writes))
-    expect(proxy.statements.slice(-4).map((text) => text.split(' ')[0])).toEqual([
+    expect(proxy.statements.slice(-4).map((text) => text.split(/\W/)[0])).toEqual([
       'BEGIN',
       'WITH',
       'WITH',
