@@ -119,7 +119,7 @@ export class Committer {
     )
   }
 
-  /** Commits without the sources whose tasks another client has locked: those are committed by themselves, later. */
+  /** Commits without the tasks that another client has locked: those are committed by themselves, later. */
   #split(parts: readonly CommitPart[], error: TasksLocked): void {
     const rest = parts.filter(({ source, writes }) => {
       const isLocked = writes.some((write) => error.ids.has(taskIdOf(write) ?? ''))

@@ -199,7 +199,7 @@ export class Commits {
           this.#fail(error)
           if (this.#isAwayTooLong()) throw error
         } else if (isLockTimeout(error)) {
-          // A try whose answer was lost may have stored it, or still has the lock: who tries it must know of that one.
+          // The try that got no answer may have stored it, or still has the lock: the next try must know of it.
           if (!isRepeated) throw error
           if (this.#isAwayTooLong()) throw toDatabaseError('write', error)
         } else if (!isCollision(error) || ++collisions > maxCollisions) throw error

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import { type DatabaseRow, type Names, type SqlStatement, sqlStateOf } from './connection.ts'
+import { type Names, type SqlStatement, sqlStateOf } from './connection.ts'
+import type { DatabaseLink } from './links.ts'
 
 /**
  * How long a statement waits for a row that another client has locked, in milliseconds. Our own statements hold a row for as
@@ -27,23 +28,22 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === '55P03'
 }
 
-/** What is needed to look for locks. */
-interface TaskLocksOptions {
-  readonly names: Names
-  readonly clock: Pick<Clock, 'elapsed'>
-  readonly logger: Logger
-  query(statement: SqlStatement): Promise<readonly DatabaseRow[]>
-}
-
-/** The tasks whose rows another client has locked, and since when. Only the statement that met a lock has waited for it. */
+/** The tasks that another client has locked, and since when. Only the statement that met a lock has waited for it. */
 export class TaskLocks {
-  readonly #options: TaskLocksOptions
+  readonly #link: DatabaseLink
+  readonly #clock: Clock
+  readonly #logger: Logger
   readonly #text: string
   readonly #since = new Map<string, number>()
 
-  constructor(options: TaskLocksOptions) {
-    this.#options = options
-    const { schema } = options.names
+  constructor(
+    link: DatabaseLink,
+    { schema }: Names,
+    { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  ) {
+    this.#link = link
+    this.#clock = clock
+    this.#logger = logger
     this.#text = `WITH free AS MATERIALIZED (
         SELECT id FROM ${schema}.task WHERE id = ANY($1) FOR NO KEY UPDATE SKIP LOCKED)
       SELECT id FROM ${schema}.task WHERE id = ANY($1) AND id NOT IN (SELECT id FROM free)`
@@ -57,15 +57,14 @@ export class TaskLocks {
 
   /** Looks which of these tasks are locked now; waits for none. */
   async look(ids: Iterable<string>): Promise<ReadonlySet<string>> {
-    const { clock, logger, query } = this.#options
     const all = [...new Set(ids)]
-    const rows = await query({ name: 'locked', text: this.#text, values: [all] })
+    const rows = await this.#link.query({ name: 'locked', text: this.#text, values: [all] })
     const locked = new Set(rows.map(({ id }) => String(id)))
     const fresh = [...locked].filter((id) => !this.#since.has(id))
     for (const id of all) if (!locked.has(id)) this.#since.delete(id)
-    for (const id of fresh) this.#since.set(id, clock.elapsed())
+    for (const id of fresh) this.#since.set(id, this.#clock.elapsed())
     if (fresh.length > 0)
-      logger.warn(
+      this.#logger.warn(
         { tasks: fresh.slice(0, 10), count: fresh.length },
         'Another client of the database has locked the rows of tasks: their commits wait',
       )
@@ -74,7 +73,7 @@ export class TaskLocks {
 
   /** For how long at least one of these tasks is locked, in milliseconds. */
   lockedMs(ids: Iterable<string>): number {
-    const now = this.#options.clock.elapsed()
+    const now = this.#clock.elapsed()
     return Math.max(0, ...[...ids].map((id) => now - (this.#since.get(id) ?? now)))
   }
 }

@@ -208,10 +208,7 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
   })
   const commits: Commits = new Commits({
     write: createCommitGroup(link, names),
-    locks: new TaskLocks({
-      ...{ names, clock, logger: toLogger(options.logger) },
-      query: (statement) => link.query(statement),
-    }),
+    locks: new TaskLocks(link, names, { clock, logger: toLogger(options.logger) }),
     replica,
     clock,
     timeoutMs: options.commitTimeoutMs ?? postgresDefaults.commitTimeoutMs,
