@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { defineAgent } from '../../src/agents/function.ts'
-import type { Wild } from '../contracts/binding.ts'
 import { describePostgres } from '../support/postgres.ts'
 import { startPostgres } from '../support/postgres-server.ts'
-import { openReplicas, type Replica, saying, stateAt } from './scene.ts'
+import { keepSending, working } from './load.ts'
+import { openReplicas, stateAt } from './scene.ts'
 
 describePostgres('a PostgreSQL that is killed under load and started again', () => {
   test('has every task that was acknowledged, and the replicas end them all', async () => {
@@ -33,35 +31,3 @@ describePostgres('a PostgreSQL that is killed under load and started again', () 
     }
   }, 120_000)
 })
-
-/** Takes three steps, each of them in the log before the next. */
-const working = defineAgent({ name: 'Working', resumable: true }, async function* (_message, turn) {
-  for (const name of ['one', 'two', 'three']) yield `${await turn.step(name, () => name)} `
-})
-
-/** Sends one message after the other, and keeps what was acknowledged and what was refused. */
-function keepSending({ wire }: Replica) {
-  const ids: string[] = []
-  const refusals: string[] = []
-  let isOver = false
-  const done = (async () => {
-    while (!isOver) {
-      const configuration = { returnImmediately: true }
-      const asked: Wild = saying('go', undefined, { configuration })
-      const { result, body } = await wire.ask('SendMessage', asked)
-      if (result?.task) ids.push(result.task.id)
-      else {
-        refusals.push(JSON.stringify(body))
-        await sleep(50)
-      }
-    }
-  })()
-  return {
-    ids,
-    refusals,
-    stop() {
-      isOver = true
-      return done
-    },
-  }
-}

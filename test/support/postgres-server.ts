@@ -11,8 +11,13 @@ import { freePort } from './port.ts'
 export interface PostgresServer {
   /** As superuser, without a password. */
   readonly url: string
-  /** Kills all of its processes at once, as `pg_ctl restart -m immediate` does, and starts it again at the same port. */
-  restart(): Promise<void>
+  /**
+   * Starts it again at the same port, after it was ended as `pg_ctl restart -m` does: `immediate`, if absent, kills all of its
+   * processes at once, `fast` ends its connections first.
+   */
+  restart(mode?: 'immediate' | 'fast'): Promise<void>
+  /** Kills it for good, as a crash does. */
+  kill(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -20,6 +25,8 @@ export interface PostgresServer {
 export interface PostgresServerOptions {
   /** `debian`: the machine's own PostgreSQL (`debianFolder`) with its own defaults; the registry's if absent. */
   readonly from?: 'debian'
+  /** The server of which it is a standby, streaming under this name; only with `debian`, which has the tools. */
+  readonly standbyOf?: { readonly url: string; readonly name: string }
   /** Whether a commit waits for the disk; without, all is quicker, and a crash of the machine may lose it. */
   readonly durable?: boolean
   /** A certificate and its key, in PEM: then it speaks TLS too, and `onlyTls` nothing else. */
@@ -46,16 +53,17 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   if (original === undefined) throw new Error('There is no PostgreSQL for this platform')
   const folder = await mkdtemp(join(tmpdir(), 'corral-postgres-'))
   try {
-    const place = await prepare(folder, original)
+    const place = await prepare(folder, original, options.standbyOf)
     if (options.tls) await writeTls(place, options.tls)
     const { port, ...first } = await runSomewhere(place, options)
     let running: Running = first
     return {
       url: `postgres://corral@127.0.0.1:${port}/postgres`,
-      async restart() {
-        await running.stop()
+      async restart(mode) {
+        await running.stop(mode === 'fast' ? 'INT' : 'QUIT')
         running = await runAgain(place, port, options)
       },
+      kill: () => running.stop('KILL'),
       async stop() {
         await running.stop()
         await rm(folder, { recursive: true, force: true })
@@ -75,7 +83,11 @@ interface Place {
 }
 
 /** Makes a cluster. PostgreSQL does not run as root, so there it is somebody else's, with programs that they can read. */
-async function prepare(folder: string, original: string): Promise<Place> {
+async function prepare(
+  folder: string,
+  original: string,
+  standbyOf: PostgresServerOptions['standbyOf'],
+): Promise<Place> {
   const isCopied = isRoot && original !== debianFolder
   const native = isCopied ? join(folder, 'native') : original
   if (isRoot) await chmod(folder, 0o755)
@@ -94,9 +106,20 @@ async function prepare(folder: string, original: string): Promise<Place> {
     LC_ALL: 'C',
   }
   const bin = join(native, 'bin')
-  const args = ['-D', data, '-U', 'corral', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
-  await promisify(execFile)(join(bin, 'initdb'), args, { env, cwd: data, ...asNobody() })
+  const first = ['-D', data, '-U', 'corral', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
+  const copied = ['-D', data, '-R', '-X', 'stream', '-c', 'fast', '-d', primaryOf(standbyOf)]
+  const [program, args] = standbyOf ? ['pg_basebackup', copied] : ['initdb', first]
+  await promisify(execFile)(join(bin, program), args, { env, cwd: data, ...asNobody() })
   return { folder, bin, data, env }
+}
+
+function primaryOf(standbyOf: PostgresServerOptions['standbyOf']): string {
+  if (!standbyOf) return ''
+  const url = new URL(standbyOf.url)
+  // Without what comes before the protocol's own messages: a proxy that reads them may stand between.
+  const plain = { application_name: standbyOf.name, sslmode: 'disable', gssencmode: 'disable' }
+  for (const [name, value] of Object.entries(plain)) url.searchParams.set(name, value)
+  return url.href
 }
 
 /** Packages of the registry hold no links, so the names that libraries are asked for are made here. */
@@ -128,7 +151,8 @@ async function writeTls(
 
 /** A server that runs. */
 interface Running {
-  stop(): Promise<void>
+  /** Ends it by a signal; by that of an immediate shutdown if absent. */
+  stop(signal?: string): Promise<void>
 }
 
 /** A port may be lent to somebody else between the moment it was free and the one it is used in. */
@@ -165,8 +189,9 @@ function isPortTaken(error: unknown): boolean {
   return error instanceof Error && error.message.includes('Address already in use')
 }
 
-/** Ends the server when its input ends, which the system sees to when this process dies. */
-const guarded = '"$@" & server=$!; cat >/dev/null; kill -QUIT $server; wait $server'
+/** Ends the server by the signal that it reads, or when its input ends, which the system sees to when this process dies. */
+const guarded =
+  '"$@" & server=$!; read -r signal || signal=QUIT; kill -$signal $server; wait $server'
 
 async function run(
   { bin, data, env }: Place,
@@ -191,12 +216,13 @@ async function run(
     ...asNobody(),
   })
   const ended = new Promise<void>((resolve) => child.on('close', () => resolve()))
+  child.stdin.on('error', () => {}) // it may be gone already
   let said = ''
   await new Promise<void>((resolve, reject) => {
     child.stderr.on('data', (bytes: Buffer) => {
       // What it says later is read, so that it does not wait, and thrown away.
       if (said.length < 10_000) said += String(bytes)
-      if (said.includes('ready to accept connections')) resolve()
+      if (/ready to accept (?:read-only )?connections/.test(said)) resolve()
     })
     void ended.then(() => reject(new Error(`PostgreSQL does not start: ${said}`)))
   })
@@ -205,9 +231,9 @@ async function run(
   for (const stream of [child.stdin, child.stderr])
     if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
   return {
-    async stop() {
+    async stop(signal = 'QUIT') {
       child.ref()
-      child.stdin.end()
+      child.stdin.end(`${signal}\n`)
       await ended
     },
   }
