@@ -62,7 +62,8 @@ export async function describeAgent(agent: ForeignAgent): Promise<RelayCard> {
   const { url, http, headers, clock } = agent
   let served: unknown
   const { card, source } = await fetchCard(url, {
-    send: (request) => http.send({ ...request, headers: { ...request.headers, ...headers } }),
+    send: (request) =>
+      http.send({ ...request, ...callOf(agent), headers: { ...request.headers, ...headers } }),
     known: undefined,
     freshUntil: () => 0,
     clock,
@@ -117,9 +118,11 @@ async function judgeSignature(
 
 const maxKeyBytes = 256 * 1024
 
-async function fetchJson({ http, guard }: ForeignAgent, url: string): Promise<unknown> {
+async function fetchJson(agent: ForeignAgent, url: string): Promise<unknown> {
+  const { http, guard } = agent
   guard.check(url, 'jku')
-  const reply = await http.send({ method: 'GET', url, headers: { accept: 'application/json' } })
+  const headers = { accept: 'application/json' }
+  const reply = await http.send({ method: 'GET', url, headers, ...callOf(agent) })
   const text = await reply.text(maxKeyBytes)
   if (reply.status !== 200) throw new A2AError('agentUnavailable', `HTTP ${reply.status}`)
   return JSON.parse(text)

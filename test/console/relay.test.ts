@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { isStreamed } from '../../src/bindings/http.ts'
 import { signCard } from '../../src/protocol/signature.ts'
 import { serve } from '../acceptance/serve.ts'
@@ -165,6 +167,37 @@ describe('on a server for this machine', () => {
     }
     expect((await ask('ListTasks', {})).status).toBe(200)
   })
+
+  test.each(['card', 'check', 'call'])(
+    'a caller that leaves before the answer to %s frees its place',
+    async (kind) => {
+      const { server } = await openScene()
+      const handle = server.localHandle('127.0.0.1')
+      const silent = createServer(() => {}).listen(0, '127.0.0.1')
+      onTestFinished(() => void silent.close())
+      await once(silent, 'listening')
+      const { port } = Object(silent.address())
+      const ask = (url: string, from = 1, signal?: AbortSignal) =>
+        handle({
+          method: 'POST',
+          path: '/console/api/relay',
+          query: '',
+          headers: { 'content-type': 'application/json', host: 'localhost' },
+          body: JSON.stringify({ kind, url, operation: 'ListTasks', request: {} }),
+          client: `127.0.0.${from}`,
+          ...(signal && { signal }),
+        })
+      const leaving = new AbortController()
+      const asked = Array.from({ length: 50 }, (_, i) =>
+        ask(`http://127.0.0.1:${port}`, 2 + i, leaving.signal),
+      )
+      const { url } = await serve(worker)
+      await expect.poll(async () => (await ask(url)).status).toBe(503)
+      leaving.abort()
+      await Promise.allSettled(asked)
+      expect((await ask(url)).status).toBe(200)
+    },
+  )
 })
 
 describe('on a server that others reach', () => {
