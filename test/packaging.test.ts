@@ -25,7 +25,7 @@ beforeAll(async () => {
   writeFileSync(join(home, 'package.json'), '{"private":true,"type":"module"}')
   const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
   await run('npm', ['install', ...quiet, tarball.path], { cwd: home })
-}, 120_000)
+})
 
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 

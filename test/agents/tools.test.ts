@@ -139,7 +139,7 @@ describe('the compiler says of a tool', () => {
     await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(config))
     for (const { line, text } of await compile(directory))
       said.set(names[line - head.split('\n').length - 1] ?? `line ${line}`, text)
-  }, 60_000)
+  })
   afterAll(() => rm(directory, { recursive: true }))
 
   test.each(Object.entries(definitions))('%s', (name, [, says]) => {

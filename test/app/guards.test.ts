@@ -207,7 +207,7 @@ agent_id = "echo"`
     })
     onTestFinished(stop)
     await writeFile(join(directory, 'guards', 'tone.mjs'), tone('very quiet'))
-    await expect.poll(() => rosters.length, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect.poll(() => rosters.length).toBeGreaterThan(0)
     const agent = rosters.at(-1)?.manager.get('echo')
     if (!agent) throw new Error('no agent')
     expect((await runTeam(agent, 'HELLO', { logger: false })).text).toBe('very quiet hello')

@@ -259,11 +259,11 @@ describe('teams over HTTP', () => {
     const outer = await start(teamOf({ middle }, 'outer'))
     const answer = await rpc(outer, 'message/send', { ...(said('x') as object), immediate: false })
     const { id } = (answer as { result: { task: { id: string } } }).result.task // RANCH's shape of a task
-    await expect.poll(() => leaf.turns.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => leaf.turns.length).toBe(1)
     expect(await rpc(outer, 'task/cancel', { task_id: id })).toMatchObject({
       result: { cancelled: true },
     })
-    await expect.poll(() => stopped, { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => stopped).toBe(true)
   })
 
   test('R-W7: a team that reaches itself over HTTP is refused, not endless', async () => {

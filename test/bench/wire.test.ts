@@ -92,7 +92,7 @@ describe('an event', () => {
     )
     const id = 'task' in answer ? answer.task.id : ''
     const watching = Array.from({ length: 50 }, () => call(server, 'SubscribeToTask', { id }))
-    await vi.waitFor(() => expect(watchersOf(server)).resolves.toBe(50))
+    await expect.poll(() => watchersOf(server)).toBe(50)
     const stringify = vi.spyOn(JSON, 'stringify')
     gate.resolve()
     const texts = await Promise.all(watching)

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished, vi } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { createDeferred } from '../../src/shared/async.ts'
 import { loadConfig, serveConfig } from '../../src/team/index.ts'
 
@@ -38,9 +38,6 @@ export interface StartOptions {
   /** Beside the test's own; undefined takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
-
-// Several processes one after another, on machines that are busy with other things.
-vi.setConfig({ testTimeout: 90_000 })
 
 /** A directory that is gone after the test. */
 export function temporary(): string {

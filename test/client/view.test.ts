@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { SeenTask } from '../../src/client/view.ts'
 import { createFold } from '../../src/protocol/fold.ts'
 import type { Artifact, Part, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
@@ -104,10 +104,11 @@ describe('a view', () => {
     takeFirst()
     for (let number = 0; number < 2_000; number++) view.take({ event: chunk(`${number}`, false) })
     setFlagsFromString('--expose-gc')
-    await vi.waitFor(() => {
+    const isCollected = (): boolean => {
       runInNewContext('gc')()
-      expect(first.deref() === undefined).toBe(true)
-    })
+      return first.deref() === undefined
+    }
+    await expect.poll(isCollected).toBe(true)
     expect(view.catchUp(taskWith([words('1999')]))).toEqual([])
   })
 })

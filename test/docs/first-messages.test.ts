@@ -38,7 +38,7 @@ test('every message that the guide on errors shows is one that occurs', async ()
   const shown = shownMessages()
   expect(shown.length).toBeGreaterThan(30)
   expect(shown.filter((message) => !plain.some((one) => one.includes(message)))).toEqual([])
-}, 90_000)
+})
 
 /** What the command says of mistakes. */
 async function ofCommand(): Promise<readonly string[]> {

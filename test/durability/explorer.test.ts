@@ -9,14 +9,14 @@ const named = (all: readonly Scenario[]) =>
   all.map((scenario) => [scenario.name, scenario] as const)
 
 describe('a process that dies around any commit changes nothing that anybody notices', () => {
-  test.each(named(scenarios))('%s', { timeout: 120_000 }, async (_name, scenario) => {
+  test.each(named(scenarios))('%s', async (_name, scenario) => {
     const { points, wrong } = await explore(scenario, openMemory)
     expect(points).toBeGreaterThan(2)
     expect(wrong).toEqual([])
   })
 
   // At all points: test-slow.
-  test.each(named(dataScenarios))('%s', { timeout: 120_000 }, async (_name, scenario) => {
+  test.each(named(dataScenarios))('%s', async (_name, scenario) => {
     const { points, wrong } = await explore(scenario, openMemory, 6)
     expect(points).toBeGreaterThan(1)
     expect(wrong).toEqual([])

@@ -86,7 +86,7 @@ test('retention waits for webhooks that are behind', async () => {
 
   receiver.answer = (_request, response) => void response.end()
   await expect
-    .poll(async () => (await fetch(`${scene.server.url()}/left`)).json(), { timeout: 20_000 })
+    .poll(async () => (await fetch(`${scene.server.url()}/left`)).json())
     .toEqual({ tasks: 0, webhooks: 0 })
   await scene.server.stop()
   await scene.server.start()

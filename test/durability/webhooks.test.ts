@@ -22,7 +22,7 @@ const hook = ({ url }: Receiver): object => ({ taskPushNotificationConfig: { url
 
 const nothingLeft = (scene: Scene): Promise<unknown> =>
   expect
-    .poll(async () => (await fetch(`${scene.server.url()}/left`)).json(), { timeout: 20_000 })
+    .poll(async () => (await fetch(`${scene.server.url()}/left`)).json())
     .toEqual({ tasks: 0, webhooks: 0 })
 
 test('a receiver that fails, asks for patience and hangs gets everything, in order', async () => {

@@ -21,4 +21,4 @@ test('tasks that wait for a slot are in the store, not in memory', async () => {
   const first = String(mib)
   const second = String('ask '.length + mib + 'more?'.length + 'go on'.length)
   expect(texts).toEqual(Array.from({ length: 16 }, () => [first, second]).flat())
-}, 60_000)
+})

@@ -29,5 +29,5 @@ describePostgres('a PostgreSQL that is killed under load and started again', () 
       for (const id of ids)
         await replicas.until(async () => (await stateAt(first, id)) === 'TASK_STATE_COMPLETED')
     }
-  }, 120_000)
+  })
 })

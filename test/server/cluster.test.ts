@@ -42,8 +42,7 @@ describePostgres('a server among replicas', () => {
 
   /** Both know of each other by what they read of the database, which takes a moment. */
   async function untilTwo(...servers: Server[]): Promise<void> {
-    for (const { store } of servers)
-      await expect.poll(() => store.feed?.replicas, { timeout: 20_000 }).toBe(2)
+    for (const { store } of servers) await expect.poll(() => store.feed?.replicas).toBe(2)
   }
 
   test('/health names the replicas to those whom it knows, and to nobody else', async () => {
@@ -95,7 +94,7 @@ describePostgres('a server among replicas', () => {
     expect((await page(one, '/metrics')).body).toMatch(/^corral_tasks_run_here 1$/m)
     await one.close()
     await expect
-      .poll(async () => (await page(two, '/metrics')).body, { timeout: 20_000 })
+      .poll(async () => (await page(two, '/metrics')).body)
       .toMatch(/^corral_tasks_taken_over 1$/m)
     waiting.resolve()
   })

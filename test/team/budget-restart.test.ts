@@ -67,9 +67,7 @@ async function open(team: Team): Promise<Server & { shut(): Promise<void> }> {
 
 async function ended(server: Server, id: string): Promise<Task> {
   const read = () => server.dispatch()('GetTask', { id }, {})
-  await expect
-    .poll(async () => isTerminal((await read()).status.state), { timeout: 10_000 })
-    .toBe(true)
+  await expect.poll(async () => isTerminal((await read()).status.state)).toBe(true)
   return read()
 }
 

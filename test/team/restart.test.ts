@@ -42,9 +42,7 @@ async function begin(server: Server): Promise<string> {
 
 async function finished(server: Server, id: string): Promise<string> {
   const read = () => server.dispatch()('GetTask', { id }, { extensions: [traceExtension] })
-  await expect
-    .poll(async () => (await read()).status.state, { timeout: 10_000 })
-    .toBe('TASK_STATE_COMPLETED')
+  await expect.poll(async () => (await read()).status.state).toBe('TASK_STATE_COMPLETED')
   return textOf(answerParts(await read()))
 }
 
@@ -115,10 +113,10 @@ test('a remote member keeps its task over our restart and is not asked twice', a
   const far = await serve(teamOf({ worker }, 'far'))
   const before = await open(teamOf({ far: remote(far, 'far') }))
   const id = await begin(before)
-  await expect.poll(() => worker.turns.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => worker.turns.length).toBe(1)
   const heard = async () =>
     (await before.dispatch()('GetTask', { id }, {})).status.message !== undefined
-  await expect.poll(heard, { timeout: 10_000 }).toBe(true)
+  await expect.poll(heard).toBe(true)
   await before.shut()
 
   const after = await open(teamOf({ far: remote(far, 'far') }))

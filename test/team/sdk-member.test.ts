@@ -56,11 +56,11 @@ describe('a team with a member that is a server of the official SDK', () => {
         configuration: { returnImmediately: true },
       }),
     )
-    await expect.poll(() => taskIds.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => taskIds.length).toBe(1)
     expect((await client.cancelTask(id)).status.state).toBe('TASK_STATE_CANCELED')
     const there = connect(url)
     const remoteState = async () => (await there.getTask(taskIds[0] ?? '')).status.state
-    await expect.poll(remoteState, { timeout: 10_000 }).toBe('TASK_STATE_CANCELED')
+    await expect.poll(remoteState).toBe('TASK_STATE_CANCELED')
     expect(after.asked).toEqual([])
   })
 
@@ -80,9 +80,9 @@ describe('a team with a member that is a server of the official SDK', () => {
     const there = connect(url)
     const state = async () =>
       taskIds[0] === undefined ? undefined : (await there.getTask(taskIds[0])).status.state
-    await expect.poll(state, { timeout: 10_000 }).toBe('TASK_STATE_WORKING')
+    await expect.poll(state).toBe('TASK_STATE_WORKING')
     clock.advance(5_000)
     expect(answerText(await answer)).toBe('spare(wait)')
-    await expect.poll(state, { timeout: 10_000 }).toBe('TASK_STATE_CANCELED')
+    await expect.poll(state).toBe('TASK_STATE_CANCELED')
   })
 })

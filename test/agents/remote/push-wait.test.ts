@@ -283,7 +283,7 @@ test('a remote task that takes a day is waited for by push through a crash', asy
   const [task] = (await far.server.dispatch()('ListTasks', {}, {})).tasks
   const hooks = await far.server.store.pushConfigs(task?.id ?? '')
   expect(hooks).toHaveLength(1)
-}, 60_000)
+})
 
 describePostgres('a report to a replica that does not run the task', () => {
   const database = usePostgres()

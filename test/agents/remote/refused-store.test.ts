@@ -49,7 +49,7 @@ test('a store that refuses for a moment does not begin a second remote task', as
   await expect.poll(() => refused).toBeGreaterThan(0)
   isFull = false
   const state = async () => (await dispatch('GetTask', { id }, {})).status.state
-  await expect.poll(state, { timeout: 10_000 }).toBe('TASK_STATE_COMPLETED')
+  await expect.poll(state).toBe('TASK_STATE_COMPLETED')
   const { tasks } = await farServer.dispatch()('ListTasks', {}, {})
   expect(tasks).toHaveLength(1)
 })

@@ -136,7 +136,7 @@ test.each([
     const second = await front(listening.url, store, team)
     await second.recover()
     release.resolve()
-    await expect.poll(async () => (await store.get(id))?.head.busy, { timeout: 10_000 }).toBe(false)
+    await expect.poll(async () => (await store.get(id))?.head.busy).toBe(false)
     const { tasks } = await farServer.dispatch()('ListTasks', {}, {})
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
   },

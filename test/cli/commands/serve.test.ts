@@ -33,7 +33,7 @@ async function runnerAt(url: string): Promise<number> {
     name = members.find(({ tasks }) => tasks === 1)?.name ?? ''
     return name
   }
-  await expect.poll(find, { timeout: 60_000 }).toMatch(/ \d+$/)
+  await expect.poll(find).toMatch(/ \d+$/)
   return Number(name.split(' ').at(-1))
 }
 
@@ -59,11 +59,11 @@ describePostgres('corral serve --workers', () => {
     await door.reached
     process.kill(await runnerAt(served.url), 'SIGKILL')
     await served.seen(/"worker":\d,"code":null,"signal":"SIGKILL"/)
-    await expect.poll(async () => (await answering(served.url)).size, { timeout: 60_000 }).toBe(2)
+    await expect.poll(async () => (await answering(served.url)).size).toBe(2)
     door.open()
     const id = 'task' in begun ? begun.task.id : ''
     await expect
-      .poll(async () => (await client.getTask(id)).status.state, { timeout: 60_000 })
+      .poll(async () => (await client.getTask(id)).status.state)
       .toMatch(/COMPLETED|FAILED/)
     await client.close()
 

@@ -72,7 +72,7 @@ async function comparable(path: string): Promise<unknown> {
 }
 
 describe('a run that is killed', () => {
-  test('and resumed has the results of one that was not', { timeout: 120_000 }, async () => {
+  test('and resumed has the results of one that was not', async () => {
     const held = holding(createGoldenAgent(kestrel), 30)
     const url = await serveAgent(held.agent)
     const root = await directory()
@@ -99,7 +99,7 @@ describe('a run that is killed', () => {
   })
 })
 
-test('a folder has one run at a time', { timeout: 120_000 }, async () => {
+test('a folder has one run at a time', async () => {
   const held = holding(createGoldenAgent(kestrel), 1)
   const url = await serveAgent(held.agent)
   const saveTo = join(await directory(), 'run')

@@ -6,4 +6,4 @@ test('the errors of the guide are told as it says', async () => {
   const [handled] = await runPrograms([{ name: 'errors/handle.mjs', env: { AGENT_URL } }])
   expect(handled).toBe(shownOutput('errors', 'node handle.mjs'))
   expect(handled).toContain('taskFailed')
-}, 90_000)
+})

@@ -13,7 +13,7 @@ test('the poets of the guide, ours, kept and theirs, answer both clients alike',
   const lines = printed.map((text) => text.split('\n').map((line) => line.trimEnd()))
   const shown = shownFor('ask').split('\n')
   expect(lines).toEqual(Array.from({ length: 6 }, () => shown))
-}, 90_000)
+})
 
 test('the teams of the guide print what it says', async () => {
   const names = ['wrapped', 'press', 'essay', 'report']
@@ -25,4 +25,4 @@ test('the teams of the guide print what it says', async () => {
   ])
   expect(printed.slice(0, names.length)).toEqual(names.map(shownFor))
   expect(handed).toEqual([shownFor('shop')])
-}, 90_000)
+})

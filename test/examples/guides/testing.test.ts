@@ -7,4 +7,4 @@ test("the tests of the guide pass under Node's own runner", async () => {
   expect(files.length).toBe(5)
   // A test that fails ends the process with another code than 0, which is thrown here.
   await runPrograms(files.map((name) => ({ name: `testing/${name}` })))
-}, 90_000)
+})

@@ -24,7 +24,7 @@ describe.skipIf(nativeFolder === undefined)('A PostgreSQL that speaks nothing bu
     server = await startPostgres({ tls: { ...selfSigned, onlyTls: true } })
     folder = await mkdtemp(join(tmpdir(), 'corral-tls-'))
     await writeFile(join(folder, 'ca.pem'), ca)
-  }, 60_000)
+  })
   afterAll(async () => {
     process.off('warning', heard)
     await server.stop()
@@ -108,5 +108,5 @@ describe.skipIf(nativeFolder === undefined)('A PostgreSQL without TLS', () => {
     } finally {
       await server.stop()
     }
-  }, 60_000)
+  })
 })

@@ -97,7 +97,7 @@ test('a file near its bound drops the oldest finished tasks and goes on', async 
         () => true,
         () => false,
       )
-    await expect.poll(stored, { timeout: 10_000 }).toBe(true)
+    await expect.poll(stored).toBe(true)
   }
   const { tasks } = await store.list({ scope, limit: 1 })
   expect(tasks.map(idOf)).toEqual(['t199'])

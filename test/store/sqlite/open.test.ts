@@ -114,7 +114,7 @@ test('a large file that is damaged opens, is found out, and is not written any m
   damage(path('t.db'), ...Array.from({ length: 400 }, (_, i) => 100 + 3 * i))
   const damaged = await open('t.db')
   await expect
-    .poll(() => damaged.health(), { timeout: 20_000 })
+    .poll(() => damaged.health())
     .toEqual({ writable: false, reason: expect.stringContaining('the file is damaged') })
   await expect(damaged.commit([write('new')])).rejects.toMatchObject({
     code: 'unavailable',
