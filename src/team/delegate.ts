@@ -256,6 +256,8 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
     // What a blocked answer or a refusal has cost is spent all the same.
     const isCounted = thrown instanceof ContentBlocked || thrown instanceof ModelRefusal
     if (isCounted && thrown.usage) call.account.told(thrown.usage)
+    // A turn that runs again after a crash makes this try again, and pays for it again.
+    run.memory.spend(call.key, call.account.used)
     const reason = toA2AError(thrown).code
     traceRun(run, { type: 'failure', ...facts, reason, durationMs: durationSoFar() })
     run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')

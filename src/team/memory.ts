@@ -63,7 +63,7 @@ function waitingOf(entries: Iterable<readonly RememberedReply[]>): readonly Memb
   })
 }
 
-/** What delegations within others have used in one turn, by their keys. */
+/** What delegations that failed, or that others made, have used in one turn, by their keys. */
 interface Spent {
   readonly turn: number
   readonly by: Readonly<Record<string, Usage>>
@@ -156,7 +156,7 @@ export class Memory {
     return this.#entries.get(key)?.at(-1)?.turn === this.#turn.number
   }
 
-  /** Keeps what a delegation within another has used: should the turn run again, it may not be asked for. */
+  /** Keeps what a delegation has used that failed, or that another one made: should the turn run again, it is not repeated. */
   spend(key: string, used: Usage | undefined): void {
     const more = used && usageBeyond(this.#earlierBy(key), used)
     if (!more) return

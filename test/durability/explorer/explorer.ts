@@ -82,6 +82,8 @@ export interface Outcome {
   readonly usage: Usage | undefined
   /** What the trace says, whenever and however often: a step that a crash interrupted is told again. */
   readonly trace: ReadonlySet<string>
+  /** How many calls of members have failed, as the log has it. */
+  readonly failures: number
   readonly faults: readonly string[]
 }
 
@@ -196,6 +198,8 @@ export async function play(
       trace: new Set(
         records.flatMap((one) => (one.kind === 'trace' ? [tellEntry(one.entry)] : [])),
       ),
+      failures: records.filter((one) => one.kind === 'trace' && one.entry.type === 'failure')
+        .length,
       usage: usageIn(records),
       faults: [...checkLog(task, records), ...ledger.again],
     }
