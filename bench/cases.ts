@@ -8,6 +8,7 @@ import {
   compareHops,
   crowd,
   dataHopCost,
+  growth,
   hopCost,
   memoryAfterTasks,
   slowCrowd,
@@ -20,6 +21,16 @@ const floors = '× floor CPU per request'
 /** A load on Corral against the floor, and against the peer where that can do the same. */
 function floorCase(name: WorkloadName, title: string, bar: number, withPeer = false): Case {
   return { name, title, bar, unit: floors, run: (bench) => againstFloor(bench, name, withPeer) }
+}
+
+function growthCase(store: string, title: string): Case {
+  return {
+    name: `growth-${store}`,
+    title: `lists with 1,000,000 tasks against 10,000, ${title}`,
+    bar: 1.3,
+    unit: '× the time, of the list that grows most',
+    run: (bench) => growth(bench, store),
+  }
 }
 
 /** Every case, in the order of the report. */
@@ -47,6 +58,9 @@ export const cases: readonly Case[] = [
     unit: '× CPU of the page at 1,000',
     run: (bench) => againstEachOther(bench, 'list-1000', 'list-100000'),
   },
+  growthCase('memory', 'memory'),
+  growthCase('sqlite', 'SQLite'),
+  growthCase('postgres', 'PostgreSQL'),
   {
     name: 'task-0.3',
     title: 'the task in dialect 0.3',

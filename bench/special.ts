@@ -161,6 +161,45 @@ async function holdOpen(
   }
 }
 
+/** Rounds in which a small and a large store take turns. */
+const growthRounds = 7
+
+/** The list that grows most from 10,000 tasks to a million, as a multiple: pages of a context, by time, by state. */
+export async function growth({ quick }: Bench, store: string): Promise<Finding> {
+  const sizes = [10_000, quick ? 100_000 : 1_000_000]
+  const children = sizes.map((size) => start('probes/growth.ts', [store, String(size)]))
+  try {
+    const said = await Promise.all(children.map(({ ready }) => ready as Promise<Migrated>)) // what growth.ts says first
+    const rounds: Record<string, number>[][] = []
+    // The first round warms up.
+    for (let round = 0; round <= growthRounds; round++) {
+      const both: Record<string, number>[] = []
+      for (const child of children) both.push(await child.ask(20))
+      if (round > 0) rounds.push(both)
+    }
+    const names = Object.keys(rounds[0]?.[0] ?? {})
+    const at = (name: string, side: number): number =>
+      median(rounds.map((round) => round[side]?.[name] ?? Number.NaN))
+    const found = names.map((name) => ({ name, small: at(name, 0), large: at(name, 1) }))
+    const multiples = found.map(({ name, small, large }) => `${name} ${(large / small).toFixed(2)}`)
+    const details = found.flatMap(({ name, small, large }) => [
+      [`${name}, small, ms`, small],
+      [`${name}, large, ms`, large],
+    ])
+    return {
+      ratio: Math.max(...found.map(({ small, large }) => large / small)),
+      note: multiples.join(', '),
+      details: { ...Object.fromEntries(details), migrationMs: said[1]?.migrationMs ?? 0 },
+    }
+  } finally {
+    await Promise.all(children.map((child) => child.stop()))
+  }
+}
+
+interface Migrated {
+  readonly migrationMs: number
+}
+
 /** How many milliseconds later than one alone 95 of 100 concurrent requests are answered. */
 export function crowd({ load, quick }: Bench): Promise<Finding> {
   const requests = quick ? 4_000 : 20_000

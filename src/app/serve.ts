@@ -375,7 +375,11 @@ async function openStore(place: string, deps: OpenDeps): Promise<Store> {
     case 'sqlite':
       // What prevents the directory prevents the file too, and is told with the file's name.
       await makeDirectory(dirname(place)).catch(() => {})
-      return openSqliteStore(place, { ...kept, ...whenGiven('maxBytes', maxBytes) })
+      return openSqliteStore(place, {
+        ...kept,
+        ...whenGiven('maxBytes', maxBytes),
+        ...whenGiven('logger', deps.logger),
+      })
   }
 }
 

@@ -216,7 +216,7 @@ function watchReplicas(
   let callOff = (): void => {}
 
   async function look(): Promise<void> {
-    const { tasks } = await store.listAll({ limit: maxLooked, light: true })
+    const { tasks } = await store.listAll({ limit: maxLooked, light: true, counted: false })
     const seen = new Map(tasks.map(({ head }) => [head.id, `${head.timestamp} ${head.state}`]))
     if (known) for (const [id, mark] of seen) if (known.get(id) !== mark) changed(id)
     known = seen

@@ -4,7 +4,7 @@ import { isTerminal } from '../protocol/task.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
 import type { StreamResponse, Task, TaskStatus } from '../protocol/types.ts'
 import { wait, within } from '../shared/async.ts'
-import { newId } from '../shared/ids.ts'
+import { newTimedId } from '../shared/ids.ts'
 import { copyOf, isSame } from '../shared/json.ts'
 import { Registry } from '../shared/registry.ts'
 import { currentTask, isSameScope } from '../store/documents.ts'
@@ -80,7 +80,12 @@ export class LiveTasks {
   /** The run of a task that does not exist yet. `find` finds it once the task does. */
   create(contextId: string, scope: Scope, principal: string): TaskRun {
     const engine = this.#engine
-    const log = new TaskLog(engine, { id: newId(), contextId, scope, principal })
+    const log = new TaskLog(engine, {
+      id: newTimedId(engine.clock.now()),
+      contextId,
+      scope,
+      principal,
+    })
     const run = new TaskRun(engine, log)
     this.#runs.set(log.id, run)
     return run

@@ -9,7 +9,7 @@ import type {
   TaskPushNotificationConfig,
   TaskState,
 } from '../protocol/types.ts'
-import { newId } from '../shared/ids.ts'
+import { newTimedId } from '../shared/ids.ts'
 import { isSame } from '../shared/json.ts'
 import { scopeKey } from '../store/documents.ts'
 import type { TurnRequest } from '../store/feed.ts'
@@ -45,7 +45,7 @@ function place(engine: Engine, incoming: IncomingMessage): SendResult | Promise<
 function startTask(engine: Engine, incoming: IncomingMessage): SendResult {
   const { queue, tasks } = engine
   engine.assertAdmitting()
-  const contextId = incoming.message.contextId ?? newId()
+  const contextId = incoming.message.contextId ?? newTimedId(engine.clock.now())
   queue.mustHaveRoom(incoming.principal)
   queue.mustHold(incoming, false)
   return enqueue(engine, tasks.create(contextId, incoming.scope, incoming.principal), incoming)

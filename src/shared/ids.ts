@@ -15,24 +15,35 @@ const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 export const newId: () => string =
   typeof Buffer === 'function' ? createFlatIds() : () => crypto.randomUUID()
 
-function createFlatIds(): () => string {
+/**
+ * A UUID that begins with a moment, in milliseconds (version 7), as one flat string. Rows that are found by such ids come to stand
+ * side by side in an index as they are written, instead of one on each page.
+ */
+export const newTimedId: (now: number) => string =
+  typeof Buffer === 'function' ? createFlatIds() : () => crypto.randomUUID()
+
+function createFlatIds(): (now?: number) => string {
   const random = new Uint8Array(256 * idBytes)
   const text = Buffer.from('00000000-0000-4000-8000-000000000000')
   let used = random.length
 
-  return () => {
+  return (now) => {
     if (used === random.length) {
       crypto.getRandomValues(random)
       used = 0
     }
+    // The upper 32 bits and the lower 16: a shift has 32 at most.
+    const upper = Math.floor((now ?? 0) / 0x10000)
     for (let i = 0; i < idBytes; i++) {
-      const byte = random[used + i] ?? 0
+      let byte = random[used + i] ?? 0
+      if (now !== undefined && i < 6)
+        byte = (i < 4 ? upper >>> (24 - 8 * i) : now >>> (40 - 8 * i)) & 255
       const place = places[i] ?? 0
       text[place] = digits[byte >> 4] ?? 0
       text[place + 1] = digits[byte & 15] ?? 0
     }
     // RFC 9562: the version is a digit of its own, the variant the upper bits of another.
-    text[14] = digits[4] ?? 0
+    text[14] = digits[now === undefined ? 4 : 7] ?? 0
     text[19] = digits[8 | ((random[used + 8] ?? 0) & 3)] ?? 0
     used += idBytes
     return text.toString('latin1')

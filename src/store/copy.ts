@@ -75,7 +75,10 @@ async function copyTasks(
   let copied = 0
   for (;;) {
     const wanted = { limit: perPage, light: true, ...place }
-    const [page, there] = await Promise.all([source.listAll(wanted), target.listAll(wanted)])
+    const [page, there] = await Promise.all([
+      source.listAll(wanted),
+      target.listAll({ ...wanted, counted: false }),
+    ])
     const versions = new Map(there.tasks.map(({ head, version }) => [head.id, version]))
     const group = new CopyGroup(target)
     for (const { head, version } of page.tasks) {

@@ -273,7 +273,9 @@ export async function conversationOf(
   options: { readonly scope: Scope; readonly contextId: string; readonly limit: number },
 ): Promise<readonly Message[]> {
   const { scope, contextId, limit } = options
-  const { tasks } = await store.list({ scope, contextId, limit: maxTasks, maxBytes })
+  // Each task has a message at least.
+  const most = Math.min(limit, maxTasks)
+  const { tasks } = await store.list({ scope, contextId, limit: most, maxBytes, counted: false })
   const messages = tasks
     .map(({ task }) => task)
     .reverse()

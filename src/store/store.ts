@@ -293,6 +293,8 @@ export interface ListConditions extends TaskParts {
   readonly maxBytes?: number
   /** Where the page begins. */
   readonly cursor?: TaskCursor
+  /** Whether the page says how many tasks match, as by default; without, `total` says nothing, and may be 0. */
+  readonly counted?: boolean
 }
 
 /** Where a page begins: strictly after this task in the order of the list. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Store, WriteResult } from '../../src/store/store.ts'
 import { listAll, pushConfig, scope, write } from './store/samples.ts'
+import { countAll } from './store/totals.ts'
 
 /** Opens two stores on one database that is empty. */
 export type OpenTwo = () => Promise<readonly [Store, Store]>
@@ -30,6 +31,8 @@ export function describeShared(name: string, openTwo: OpenTwo): void {
       }
       expect(await listAll(one, { scope, limit: 7 })).toHaveLength(50)
     })
+
+    test('counts long lists exactly while both write', () => countAll([one, other]))
 
     test('lets one of two racing writes of a version in, and tells the other one the version', async () => {
       await one.commit([write('t', working)])

@@ -5,6 +5,7 @@ import { describeContexts } from './store/contexts.ts'
 import { describeFaults } from './store/faults.ts'
 import { describeLists } from './store/lists.ts'
 import { describeRetention } from './store/retention.ts'
+import { describeTotals, describeTrimmedTotals } from './store/totals.ts'
 import { describeWebhooks } from './store/webhooks.ts'
 import { describeWrites } from './store/writes.ts'
 
@@ -58,6 +59,11 @@ export function describeStore(
     describeWebhooks(under)
     describeContexts(under)
     describeFaults(under)
-    if (retention) describeRetention(under)
+    if (retention) {
+      describeRetention(under)
+      // A store of five methods reads all of its tasks for each list.
+      describeTotals(under)
+      describeTrimmedTotals(under)
+    }
   })
 }

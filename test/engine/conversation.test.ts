@@ -3,14 +3,19 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { A2AClient } from '../../src/client/client.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createServer } from '../../src/server/server.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
+import type { Store, TaskListFilter } from '../../src/store/store.ts'
 
 /** Answers with what it was told before, at most so many messages. */
-async function hear(limit: number): Promise<(text: string, key: string) => Promise<string>> {
+async function hear(
+  limit: number,
+  store: Store = createMemoryStore(),
+): Promise<(text: string, key: string) => Promise<string>> {
   const listener = defineAgent({ name: 'Listener' }, async (_message, turn) => {
     const heard = await turn.conversation(limit)
     return `[${heard.map(({ parts }) => textOf(parts)).join(' ')}]`
   })
-  const server = await createServer({ agents: [listener], logger: false })
+  const server = await createServer({ agents: [listener], store, logger: false })
   onTestFinished(() => server.close())
   const client = new A2AClient({ dispatch: server.dispatch() })
   return (text, idempotencyKey) => client.run(text, { contextId: 'c', idempotencyKey })
@@ -33,4 +38,16 @@ test('the newest messages are as many as were asked for', async () => {
   const nobody = await hear(0)
   await nobody('one', 'first')
   expect(await nobody('two', 'second')).toBe('[]')
+})
+
+test('a turn reads no more tasks of its context than it has messages to give, and counts none', async () => {
+  const memory = createMemoryStore()
+  const asked: TaskListFilter[] = []
+  const list: Store['list'] = (filter) => {
+    asked.push(filter)
+    return memory.list(filter)
+  }
+  const say = await hear(3, { ...memory, list })
+  await say('one', 'first')
+  expect(asked).toMatchObject([{ contextId: 'c', limit: 4, counted: false }])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newId } from '../../src/shared/ids.ts'
+import { newId, newTimedId } from '../../src/shared/ids.ts'
 
 test('ids are UUIDs of version 4, and never the same', () => {
   const ids = Array.from({ length: 2_000 }, newId)
@@ -15,4 +15,15 @@ test('every digit but the version takes every value that it may', () => {
     const values = [8, 13, 18, 23, 14].includes(place) ? 1 : place === 19 ? 4 : 16
     expect(seen(place)).toBe(values)
   }
+})
+
+test('timed ids are UUIDs of version 7: they begin with the moment, and are never the same', () => {
+  const now = Date.UTC(2026, 10, 18, 13, 30, 0, 123)
+  const ids = Array.from({ length: 2_000 }, () => newTimedId(now))
+  for (const id of ids) {
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(Number.parseInt(id.replace('-', '').slice(0, 12), 16)).toBe(now)
+  }
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(newTimedId(now + 1) > newTimedId(now)).toBe(true)
 })

@@ -134,7 +134,7 @@ function createTables(options: MemoryStoreOptions): Tables {
     contextValues: new Map(),
     maxDeadLetters,
     maxTaskBytes,
-    index: new TaskIndex(() => heads(entries.values())),
+    index: new TaskIndex(),
     retention: new Retention(
       { clock, maxTasks, maxBytes, maxAgeMs, maxWaitingMs, maxRecords },
       (task) => forget(tables, task),

@@ -1,3 +1,5 @@
+import { taskStates } from '../../protocol/task.ts'
+import type { TaskState } from '../../protocol/types.ts'
 import { isBefore, isSameScope, scopeKey } from '../documents.ts'
 import type {
   AllTasksFilter,
@@ -15,60 +17,138 @@ export interface HeadPage {
   readonly total: number
 }
 
-/** Which columns a list filters by; there is one ordered list per value of them. */
-interface FilterKind {
-  readonly scope: boolean
-  readonly context: boolean
-  readonly state: boolean
-  readonly lists: Map<string, OrderedHeads>
-}
-
-/**
- * Finds the tasks of a list in memory without looking at the others. A kind of filter is indexed from its first use on,
- * so that a server whose tasks are never listed pays nothing for it.
- */
+/** Finds the tasks of a list in memory without looking at the others. Every list is kept from its first task on. */
 export class TaskIndex {
-  readonly #all: () => Iterable<TaskHead>
-  readonly #kinds: FilterKind[] = []
-
-  /** @param all Gives the heads of all tasks at that moment. */
-  constructor(all: () => Iterable<TaskHead>) {
-    this.#all = all
-  }
+  readonly #all = new OrderedHeads()
+  readonly #agents = new Map<string, AgentHeads>()
+  /** The tasks of each context: one alone, or those of one scope, or those of each of several. */
+  readonly #contexts = new Map<string, TaskHead | OrderedHeads | Map<string, OrderedHeads>>()
 
   /** A task was created, changed its columns, or was removed. */
   move(from: TaskHead | undefined, to: TaskHead | undefined): void {
-    if (this.#kinds.length === 0 || isSamePlace(from, to)) return
-    for (const kind of this.#kinds) {
-      if (from) remove(kind, from)
-      if (to) add(kind, to)
-    }
+    if (isSamePlace(from, to)) return
+    if (from) this.#remove(from)
+    if (to) this.#add(to)
   }
 
   /** A page of one scope. */
   page(filter: TaskListFilter): HeadPage {
-    return pageIn(this.#listFor(filter, filter.scope), filter)
+    const { scope, contextId } = filter
+    const list =
+      contextId === undefined
+        ? this.#agents.get(scope.agent)?.listOf(scope)
+        : this.#listsOf(contextId).find((one) => one.scope && isSameScope(one.scope, scope))
+    return pageOf(list ? [list] : [], filter)
   }
 
   /** A page over all scopes. */
   pageOfAll(filter: AllTasksFilter): HeadPage {
-    const list = this.#listFor(filter)
-    return filter.agent === undefined ? pageIn(list, filter) : pageOfAgent(list, filter)
+    const { agent, contextId } = filter
+    if (contextId === undefined) {
+      const list = agent === undefined ? this.#all : this.#agents.get(agent)?.all
+      return pageOf(list ? [list] : [], filter)
+    }
+    const lists = this.#listsOf(contextId)
+    return pageOf(
+      agent === undefined ? lists : lists.filter(({ scope }) => scope?.agent === agent),
+      filter,
+    )
   }
 
-  #listFor({ contextId, state }: ListConditions, ofScope?: Scope): OrderedHeads | undefined {
-    const scope = ofScope !== undefined
-    const context = contextId !== undefined
-    const isOfState = state !== undefined
-    let kind = this.#kinds.find(
-      (one) => one.scope === scope && one.context === context && one.state === isOfState,
-    )
-    if (kind === undefined) {
-      kind = { scope, context, state: isOfState, lists: new Map() }
-      for (const head of this.#all()) add(kind, head)
-      this.#kinds.push(kind)
+  #listsOf(contextId: string): readonly OrderedHeads[] {
+    const found = this.#contexts.get(contextId)
+    if (found === undefined) return []
+    if (found instanceof Map) return [...found.values()]
+    return [found instanceof OrderedHeads ? found : new OrderedHeads(found)]
+  }
+
+  #add(head: TaskHead): void {
+    this.#all.add(head)
+    let agent = this.#agents.get(head.scope.agent)
+    if (agent === undefined) {
+      agent = new AgentHeads()
+      this.#agents.set(head.scope.agent, agent)
     }
-    return kind.lists.get(keyOf(ofScope, contextId, state))
+    agent.add(head)
+    this.#addToContext(head)
+  }
+
+  #addToContext(head: TaskHead): void {
+    const { contextId, scope } = head
+    const found = this.#contexts.get(contextId)
+    if (found === undefined) this.#contexts.set(contextId, head)
+    else if (found instanceof Map) {
+      const key = scopeKey(scope)
+      const list = found.get(key)
+      if (list) list.add(head)
+      else found.set(key, new OrderedHeads(head))
+    } else {
+      const list = found instanceof OrderedHeads ? found : new OrderedHeads(found)
+      const known = list.scope ?? scope
+      if (isSameScope(known, scope)) {
+        list.add(head)
+        this.#contexts.set(contextId, list)
+      } else
+        this.#contexts.set(
+          contextId,
+          new Map([
+            [scopeKey(known), list],
+            [scopeKey(scope), new OrderedHeads(head)],
+          ]),
+        )
+    }
+  }
+
+  #remove(head: TaskHead): void {
+    const { contextId, scope } = head
+    this.#all.remove(head)
+    const agent = this.#agents.get(scope.agent)
+    agent?.remove(head)
+    if (agent?.all.size === 0) this.#agents.delete(scope.agent)
+    const found = this.#contexts.get(contextId)
+    if (found instanceof Map) {
+      const list = found.get(scopeKey(scope))
+      list?.remove(head)
+      if (list?.size === 0) found.delete(scopeKey(scope))
+      if (found.size === 0) this.#contexts.delete(contextId)
+    } else if (found instanceof OrderedHeads) {
+      found.remove(head)
+      if (found.size === 0) this.#contexts.delete(contextId)
+    } else if (found?.id === head.id) this.#contexts.delete(contextId)
+  }
+}
+
+/** The tasks of an agent, and of each scope with it. */
+class AgentHeads {
+  readonly all = new OrderedHeads()
+  /** By tenant, then by owner. */
+  readonly #tenants = new Map<string, Map<string, OrderedHeads>>()
+
+  listOf({ tenant, owner }: Scope): OrderedHeads | undefined {
+    return this.#tenants.get(tenant)?.get(owner)
+  }
+
+  add(head: TaskHead): void {
+    const { tenant, owner } = head.scope
+    this.all.add(head)
+    let owners = this.#tenants.get(tenant)
+    if (owners === undefined) {
+      owners = new Map()
+      this.#tenants.set(tenant, owners)
+    }
+    const list = owners.get(owner)
+    if (list) list.add(head)
+    else owners.set(owner, new OrderedHeads(head))
+  }
+
+  remove(head: TaskHead): void {
+    const { tenant, owner } = head.scope
+    this.all.remove(head)
+    const owners = this.#tenants.get(tenant)
+    const list = owners?.get(owner)
+    list?.remove(head)
+    if (list?.size === 0) owners?.delete(owner)
+    if (owners?.size === 0) this.#tenants.delete(tenant)
   }
 }
 
@@ -83,146 +163,231 @@ function isSamePlace(a: TaskHead | undefined, b: TaskHead | undefined): boolean 
   )
 }
 
-function add(kind: FilterKind, head: TaskHead): void {
-  const key = keyIn(kind, head)
-  const list = kind.lists.get(key) ?? new OrderedHeads()
-  if (list.size === 0) kind.lists.set(key, list)
-  list.add(head)
-}
-
-function remove(kind: FilterKind, head: TaskHead): void {
-  const key = keyIn(kind, head)
-  const list = kind.lists.get(key)
-  list?.remove(head)
-  if (list?.size === 0) kind.lists.delete(key)
-}
-
-function keyIn(kind: FilterKind, head: TaskHead): string {
-  return keyOf(
-    kind.scope ? head.scope : undefined,
-    kind.context ? head.contextId : undefined,
-    kind.state ? head.state : undefined,
-  )
-}
-
-function keyOf(scope: Scope | undefined, contextId = '', state = ''): string {
-  return `${scope ? scopeKey(scope) : ''}${contextId.length}:${contextId}${state}`
-}
-
-function pageIn(list: OrderedHeads | undefined, filter: ListConditions): HeadPage {
-  if (list === undefined) return { heads: [], more: false, total: 0 }
-  const floor = filter.timestampAfter ?? ''
-  const total = floor === '' ? list.size : list.countFrom(floor)
-  const heads: TaskHead[] = []
-  for (const head of list.descend(filter.cursor)) {
-    if (head.timestamp < floor) break
-    if (heads.length === filter.limit) return { heads, more: true, total }
-    heads.push(head)
-  }
-  return { heads, more: false, total }
-}
-
-/** Looks at every head of the list: few callers filter by one agent among all scopes. */
-function pageOfAgent(list: OrderedHeads | undefined, filter: AllTasksFilter): HeadPage {
-  const { agent, limit, cursor, timestampAfter = '' } = filter
-  const heads: TaskHead[] = []
+/** A page of lists that have no task in common. */
+function pageOf(lists: readonly OrderedHeads[], filter: ListConditions): HeadPage {
+  const { state, timestampAfter, cursor, limit } = filter
+  const wanted = { state, floor: timestampAfter, cursor, limit: limit + 1 }
   let total = 0
-  let more = false
-  for (const head of list?.descend() ?? []) {
-    if (head.timestamp < timestampAfter) break
-    if (head.scope.agent !== agent) continue
-    total += 1
-    if (cursor && !isBefore(head, cursor)) continue
-    if (heads.length < limit) heads.push(head)
-    else more = true
-  }
-  return { heads, more, total }
+  for (const list of lists) total += list.count(timestampAfter, state)
+  const found = lists.map((list) => list.newest(wanted))
+  const [first = []] = found
+  const heads = found.length > 1 ? found.flat().sort((a, b) => (isBefore(a, b) ? 1 : -1)) : first
+  return { heads: heads.slice(0, limit), more: heads.length > limit, total }
 }
 
-/** A block splits at twice this size; small enough to splice, large enough that there are few. */
-const blockSize = 256
+/** Which heads of a list are wanted. */
+interface WantedHeads {
+  readonly state?: TaskState | undefined
+  /** Those of this moment or later. */
+  readonly floor?: string | undefined
+  /** Those strictly before this place. */
+  readonly cursor?: TaskCursor | undefined
+  readonly limit: number
+}
+
+/** Heads of a block when the next one is begun; at twice as many a block is split. */
+const blockSize = 512
+
+/** Removed heads that a block may hold on to. */
+const maxRemoved = 32
+
+/** Heads in ascending order. */
+class Block {
+  heads: TaskHead[]
+  /** Where they begin: heads before it were removed. */
+  from = 0
+  /** How many there are of each state; absent in the newest block, which changes often. */
+  #counts: number[] | undefined
+
+  constructor(heads: TaskHead[]) {
+    this.heads = heads
+  }
+
+  get size(): number {
+    return this.heads.length - this.from
+  }
+
+  get first(): TaskHead | undefined {
+    return this.heads[this.from]
+  }
+
+  get last(): TaskHead | undefined {
+    return this.heads[this.heads.length - 1]
+  }
+
+  /** Counts the states, from when it is no longer the newest. */
+  close(): void {
+    const counts = Array.from({ length: taskStates.length + 1 }, () => 0)
+    for (let i = this.from; i < this.heads.length; i++) {
+      const number = numberOf(this.heads[i]?.state)
+      counts[number] = (counts[number] ?? 0) + 1
+    }
+    this.#counts = counts
+  }
+
+  count(state: TaskState | undefined): number {
+    if (state === undefined) return this.size
+    return this.#counts?.[numberOf(state)] ?? this.countFrom(this.from, state)
+  }
+
+  countFrom(place: number, state: TaskState | undefined): number {
+    if (state === undefined) return this.heads.length - place
+    let count = 0
+    for (let i = place; i < this.heads.length; i++) if (this.heads[i]?.state === state) count += 1
+    return count
+  }
+
+  insert(head: TaskHead): void {
+    this.heads.splice(this.placeOf(head), 0, head)
+    if (this.#counts) this.close()
+  }
+
+  /** Whether it was there. */
+  remove(head: TaskHead): boolean {
+    const { first } = this
+    const place = isSameTask(first, head) ? this.from : this.placeOf(head)
+    const found = this.heads[place]
+    if (!found || !isSameTask(found, head)) return false
+    if (place > this.from) this.heads.splice(place, 1)
+    else if (++this.from > maxRemoved && this.from * 2 > this.heads.length) {
+      this.heads.splice(0, this.from)
+      this.from = 0
+    }
+    if (this.#counts) {
+      const number = numberOf(found.state)
+      this.#counts[number] = (this.#counts[number] ?? 0) - 1
+    }
+    return true
+  }
+
+  /** The first place whose head is not before the key. */
+  placeOf(key: TaskCursor): number {
+    return search(this.heads, this.from, key)
+  }
+
+  /** Moves the upper half to a block of its own. */
+  split(): Block {
+    const upper = new Block(this.heads.splice(this.from + blockSize))
+    this.close()
+    return upper
+  }
+}
+
+const stateNumbers: Readonly<Record<string, number>> = Object.fromEntries(
+  taskStates.map((state, i) => [state, i + 1]),
+)
+
+/** The place of a state among the counts of a block; the first is that of all states. */
+function numberOf(state: TaskState | undefined): number {
+  return state === undefined ? 0 : (stateNumbers[state] ?? 0)
+}
 
 /**
- * Task heads in ascending order of timestamp, then id, in sorted blocks: finding, adding and removing cost a binary search
- * and one small splice, a page costs its own length, and a count costs one addition per block. Nothing is sorted again,
- * however many there are.
+ * Task heads in ascending order of timestamp, then id, in blocks that know how many of each state they have: to add a newest
+ * head, or to remove the oldest, costs next to nothing, others a search and one small splice. A page costs its own length and a
+ * count one addition per block.
  */
 export class OrderedHeads {
-  readonly #blocks: TaskHead[][] = []
+  readonly #blocks: Block[] = []
   size = 0
+
+  constructor(first?: TaskHead) {
+    if (first) this.add(first)
+  }
+
+  /** The scope of its tasks, where all have the same one. */
+  get scope(): Scope | undefined {
+    return this.#blocks[0]?.first?.scope
+  }
 
   add(head: TaskHead): void {
     const blocks = this.#blocks
-    const at = Math.min(blockOf(blocks, head), blocks.length - 1)
-    const block = blocks[at]
+    const newest = blocks[blocks.length - 1]
     this.size += 1
-    if (block === undefined) {
-      blocks.push([head])
-      return
+    if (newest === undefined) blocks.push(new Block([head]))
+    else if (!isLower(newest.last, head)) this.#insert(head)
+    else if (newest.heads.length < blockSize) newest.heads.push(head)
+    else {
+      newest.close()
+      blocks.push(new Block([head]))
     }
-    block.splice(placeIn(block, head), 0, head)
-    if (block.length >= 2 * blockSize) blocks.splice(at + 1, 0, block.splice(blockSize))
+  }
+
+  #insert(head: TaskHead): void {
+    const at = this.#blockOf(head)
+    const block = this.#blocks[at]
+    block?.insert(head)
+    if (!block || block.size < 2 * blockSize) return
+    const upper = block.split()
+    this.#blocks.splice(at + 1, 0, upper)
+    if (at + 2 < this.#blocks.length) upper.close()
   }
 
   /** Removes the head with this one's timestamp and id. */
   remove(head: TaskHead): void {
     const blocks = this.#blocks
-    const at = blockOf(blocks, head)
+    const at = isSameTask(blocks[0]?.first, head) ? 0 : this.#blockOf(head)
     const block = blocks[at]
-    const place = block === undefined ? 0 : placeIn(block, head)
-    const found = block?.[place]
-    if (!block || found?.id !== head.id || found.timestamp !== head.timestamp) return
-    block.splice(place, 1)
-    if (block.length === 0) blocks.splice(at, 1)
+    if (!block?.remove(head)) return
     this.size -= 1
+    if (block.size === 0) blocks.splice(at, 1)
   }
 
-  /** How many there are with this timestamp or a later one. */
-  countFrom(timestamp: string): number {
+  /** How many there are with this timestamp or a later one, in this state. */
+  count(timestamp = '', state?: TaskState): number {
+    const blocks = this.#blocks
+    if (timestamp === '' && state === undefined) return this.size
     const floor = { timestamp, id: '' }
-    const at = blockOf(this.#blocks, floor)
-    const block = this.#blocks[at]
-    if (block === undefined) return 0
-    let count = block.length - placeIn(block, floor)
-    for (const later of this.#blocks.slice(at + 1)) count += later.length
+    const at = this.#blockOf(floor)
+    const block = blocks[at]
+    let count = block ? block.countFrom(block.placeOf(floor), state) : 0
+    for (let i = at + 1; i < blocks.length; i++) count += blocks[i]?.count(state) ?? 0
     return count
   }
 
-  /** From the newest on, strictly before `cursor` where there is one. */
-  *descend(cursor?: TaskCursor): Generator<TaskHead, void, undefined> {
-    const blocks = this.#blocks
-    let at = cursor === undefined ? blocks.length - 1 : blockOf(blocks, cursor)
-    const first = blocks[at]
-    let end = cursor === undefined || first === undefined ? undefined : placeIn(first, cursor)
-    if (first === undefined) at = blocks.length - 1
-    for (; at >= 0; at -= 1, end = undefined) {
-      const block = blocks[at] ?? []
-      for (const head of block.slice(0, end).reverse()) yield head
+  /** From the newest on. Blocks without the state are passed over. */
+  newest({ state, floor = '', cursor, limit }: WantedHeads): TaskHead[] {
+    const found: TaskHead[] = []
+    const start = cursor === undefined ? this.#blocks.length - 1 : this.#blockOf(cursor)
+    for (let at = Math.min(start, this.#blocks.length - 1); at >= 0; at--) {
+      const block = this.#blocks[at]
+      if (block === undefined || (state !== undefined && block.count(state) === 0)) continue
+      const end = cursor === undefined ? block.heads.length : block.placeOf(cursor)
+      for (let i = end - 1; i >= block.from; i--) {
+        const head = block.heads[i]
+        if (head === undefined || head.timestamp < floor || found.length === limit) return found
+        if (state === undefined || head.state === state) found.push(head)
+      }
     }
+    return found
+  }
+
+  /** The first block whose last head is not before the key; their number if the key is after everything. */
+  #blockOf(key: TaskCursor): number {
+    const blocks = this.#blocks
+    let [from, to] = [0, blocks.length]
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if (isLower(blocks[middle]?.last, key)) from = middle + 1
+      else to = middle
+    }
+    return from
   }
 }
 
-/** The first block whose last head is not before the key; `blocks.length` if the key is after everything. */
-function blockOf(blocks: readonly (readonly TaskHead[])[], key: TaskCursor): number {
-  return search(blocks, (block) => isLower(block[block.length - 1], key))
-}
-
-/** The first place in a block whose head is not before the key. */
-function placeIn(block: readonly TaskHead[], key: TaskCursor): number {
-  return search(block, (head) => isLower(head, key))
-}
-
-/** Binary search: the first index at which `low` no longer holds. */
-function search<T>(items: readonly T[], low: (item: T) => boolean): number {
-  let from = 0
-  let to = items.length
+/** Binary search: the first place, from one on, whose head is not before the key. */
+function search(heads: readonly TaskHead[], start: number, key: TaskCursor): number {
+  let [from, to] = [start, heads.length]
   while (from < to) {
     const middle = (from + to) >>> 1
-    const item = items[middle]
-    if (item !== undefined && low(item)) from = middle + 1
+    if (isLower(heads[middle], key)) from = middle + 1
     else to = middle
   }
   return from
+}
+
+function isSameTask(a: TaskHead | undefined, b: TaskHead): boolean {
+  return a !== undefined && a.id === b.id && a.timestamp === b.timestamp
 }
 
 function isLower(head: TaskHead | undefined, key: TaskCursor): boolean {

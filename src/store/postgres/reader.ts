@@ -8,6 +8,7 @@ import {
   toTaskPage,
 } from '../documents.ts'
 import type { ClusterFacts, ReplicaFacts } from '../feed.ts'
+import { afterAll, listOf } from '../spans.ts'
 import type { ListConditions, LogRecord, Scope, Store, TaskPage } from '../store.ts'
 import {
   type DatabaseRow,
@@ -99,7 +100,7 @@ function createTaskLists(
   async function list(filter: TaskFilter): Promise<TaskPage> {
     const [rows, [count]] = await Promise.all([
       read(pageOf(filter, names)),
-      read(totalOf(filter, names)),
+      filter.counted === false ? [] : read(totalOf(filter, names)),
     ])
     const bounds = { ...filter, total: Number(count?.total ?? 0) }
     return toTaskPage(rows, bounds, (row) =>
@@ -125,21 +126,38 @@ function pageOf(filter: TaskFilter, { schema }: Names): SqlStatement {
   return { name, text, values }
 }
 
-/** How many tasks match: from the kept totals where they answer it, else by counting in an index. */
+/**
+ * How many tasks match: from the kept totals and the spans of a long list, and by counting what is left in an index, which
+ * is little within a scope; see ../spans.ts.
+ */
 function totalOf(filter: TaskFilter, { schema }: Names): SqlStatement {
-  const { contextId, timestampAfter } = filter
-  const isKept = contextId === undefined && timestampAfter === undefined
-  const { where, values, shape } = conditions(filter)
-  const text = isKept
-    ? `SELECT sum(tasks) AS total FROM ${schema}.total t WHERE ${where.join(' AND ')}`
-    : `SELECT count(*) AS total FROM ${schema}.task t WHERE ${where.join(' AND ')}`
-  return { name: `total_${shape}`, text, values }
+  const { scope, contextId, timestampAfter } = filter
+  const { where, values, shape, ofState } = conditions(filter)
+  const all = where.join(' AND ')
+  const name = `total_${shape}`
+  if (contextId === undefined && timestampAfter === undefined)
+    return { name, text: `SELECT sum(tasks) AS total FROM ${schema}.total t WHERE ${all}`, values }
+  const count = `SELECT count(*) AS total FROM ${schema}.task t WHERE ${all}`
+  if (!scope) return { name, text: count, values }
+  const after = `$${values.length}`
+  values.push(listOf(contextId))
+  const spans = `FROM ${schema}.span t WHERE t.scope = $1 AND t.list = $${values.length}`
+  if (timestampAfter === undefined) {
+    const text = `SELECT CASE WHEN EXISTS (SELECT 1 ${spans})
+      THEN (SELECT sum(tasks) ${spans} AND since = '' ${ofState}) ELSE (${count}) END AS total`
+    return { name, text, values }
+  }
+  const later = `${spans} AND since > ${after}`
+  const text = `SELECT coalesce((SELECT sum(tasks) ${later} ${ofState}), 0) + (${count}
+    AND t.timestamp < coalesce((SELECT since ${later} ORDER BY since LIMIT 1), '${afterAll}')) AS total`
+  return { name, text, values }
 }
 
-/** The conditions of a filter, what they bind, and a name for what is asked for. */
+/** The conditions of a filter, what they bind, the time last, that of the state alone, and a name for what is asked for. */
 function conditions({ scope, agent, ...filter }: TaskFilter): {
   readonly where: string[]
   readonly values: unknown[]
+  readonly ofState: string
   readonly shape: string
 } {
   const { contextId, state, timestampAfter } = filter
@@ -156,13 +174,14 @@ function conditions({ scope, agent, ...filter }: TaskFilter): {
   add('a', 't.agent =', agent)
   add('c', 't.context_id =', contextId)
   add('s', 't.state =', state)
+  const ofState = state === undefined ? '' : `AND t.state = $${values.length}`
   add('t', 't.timestamp >=', timestampAfter)
-  if (scope && state !== undefined && state !== 'TASK_STATE_COMPLETED' && contextId === undefined) {
+  if (scope && state !== undefined && state !== 'TASK_STATE_COMPLETED') {
     // Says what the index says of itself, without which it may not be used.
     where.push("t.state <> 'TASK_STATE_COMPLETED'")
     shape += 'o'
   }
-  return { where: where.length > 0 ? where : ['true'], values, shape }
+  return { where: where.length > 0 ? where : ['true'], values, ofState, shape }
 }
 
 /** The reads of webhooks and of deliveries given up. */

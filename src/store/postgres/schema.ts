@@ -1,4 +1,5 @@
-import type { DatabaseConnection, Names } from './connection.ts'
+import { uncounted } from '../spans.ts'
+import { type DatabaseConnection, isBroken, type Names, type SqlStatement } from './connection.ts'
 
 /** What stands in a database about its schema. */
 interface Version {
@@ -6,6 +7,19 @@ interface Version {
   /** The lowest version of the schema that a program must know to work with it. */
   readonly oldestReader: number
 }
+
+/** A migration that is about to begin, or a part of it. */
+interface DatabaseMigrationProgress {
+  /** The schema that the database has. */
+  readonly from: number
+  /** The schema that it will have. */
+  readonly to: number
+  /** How many long lists are counted next; absent before the tables change. */
+  readonly lists?: number
+}
+
+/** Called where tables with something in them change, and before what takes long. */
+type ReportMigration = (step: DatabaseMigrationProgress) => void
 
 /**
  * Brings a database to the newest schema, from an empty one on. Replicas that start together wait for each other: one
@@ -16,17 +30,21 @@ interface Version {
 export async function migrateDatabase(
   connection: DatabaseConnection,
   { schema, lockClass }: Names,
+  progress?: ReportMigration,
   steps: readonly DatabaseMigration[] = databaseMigrations,
 ): Promise<void> {
   const found = await versionOf(connection, schema)
   mustKnow(found, steps.length)
   if (found.schema >= steps.length) return
+  let before = 0
   await connection.query({ text: 'BEGIN' })
   try {
     // Replica numbers begin at 1, so that 0 is nobody's lock.
     await connection.query({ text: `SELECT pg_advisory_xact_lock(${lockClass}, 0)` })
     const { schema: from } = await versionOf(connection, schema)
+    before = from
     if (from === 0) await begin(connection, schema)
+    else if (from < steps.length) progress?.({ from, to: steps.length })
     for (const step of steps.slice(from))
       await connection.query({ text: step.sql.replaceAll('{s}', schema) })
     const { oldestReader = 1 } = steps.at(-1) ?? {}
@@ -40,6 +58,39 @@ export async function migrateDatabase(
     await connection.query({ text: 'ROLLBACK' }).catch(() => {})
     throw error
   }
+  if (before === 0 || before >= spansFrom || steps.length < spansFrom) return
+  await countLists(connection, schema, (lists) =>
+    progress?.({ from: before, to: steps.length, lists }),
+  )
+}
+
+/** The schema that has the counts of long lists. */
+const spansFrom = 2
+
+/**
+ * Counts the lists that are long already, one by one, so that replicas that serve do not wait long. One that cannot be locked now
+ * is found again when it is written to.
+ */
+async function countLists(
+  connection: DatabaseConnection,
+  schema: string,
+  progress: (lists: number) => void,
+): Promise<void> {
+  const lists = await connection.query({
+    text: `SELECT scope, '' AS list FROM ${schema}.total GROUP BY scope HAVING sum(tasks) > ${uncounted}
+      UNION ALL
+      SELECT scope, ':' || context_id FROM ${schema}.task GROUP BY scope, context_id HAVING count(*) > ${uncounted}`,
+  })
+  if (lists.length > 0) progress(lists.length)
+  for (const { scope, list } of lists)
+    await connection.query({ ...cutting(schema), values: [scope, list] }).catch((error) => {
+      if (isBroken(error)) throw error
+    })
+}
+
+/** The statement that gives a list its spans, or brings them up to date; binds the scope's column and the list. */
+export function cutting(schema: string): SqlStatement {
+  return { name: 'cut_spans', text: `SELECT ${schema}.cut_spans($1, $2)` }
 }
 
 /** A schema that somebody else made for us is used as it is: to make one takes a right of its own. */
@@ -92,6 +143,9 @@ function mustKnow({ schema, oldestReader }: Version, known: number): void {
  *   given up.
  * - context_value: values of contexts, their keys as JSON. They go with the context's last task.
  * - total: how many tasks a scope has in each state, in 16 parts, so that replicas do not wait for each other.
+ * - span: the counts of long lists, in 16 parts too; see ../spans.ts. Triggers keep it, so that replicas of a release that does
+ *   not know it count too. Each writer shares one of 64 locks for each list that it counts in; the statement that cuts a list
+ *   into other spans has that lock to itself, so no task is counted in a span that is just going.
  *
  * Documents are text: jsonb refuses U+0000 and changes the order of members. Timestamps are ISO 8601 text, which sorts.
  */
@@ -196,5 +250,118 @@ CREATE TABLE {s}.total (
 CREATE TABLE {s}.probe (id int PRIMARY KEY, at timestamptz NOT NULL);
 `
 
+const ofScope = 'scope = of_scope'
+const ofContext = 'scope = of_scope AND context_id = substr(of_list, 2)'
+const counted = 'scope, context_id, timestamp, state'
+
+const second = `
+CREATE INDEX task_by_context_state ON {s}.task (scope, context_id, state, timestamp, id)
+  WHERE state <> 'TASK_STATE_COMPLETED';
+
+CREATE TABLE {s}.span (
+  scope text COLLATE "C" NOT NULL,
+  list text COLLATE "C" NOT NULL,
+  since text COLLATE "C" NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  part int NOT NULL,
+  tasks int NOT NULL,
+  PRIMARY KEY (scope, list, since, state, part)
+) WITH (fillfactor = 50);
+
+CREATE FUNCTION {s}.count_spans() RETURNS trigger LANGUAGE plpgsql AS $body$
+  BEGIN
+    IF TG_OP = 'INSERT' THEN
+      ${counting(`SELECT ${counted}, 1 AS step FROM added`)}
+    ELSIF TG_OP = 'DELETE' THEN
+      ${counting(`SELECT ${counted}, -1 AS step FROM removed`)}
+    ELSE
+      ${counting(
+        `SELECT ${counted}, sum(step) AS step FROM (SELECT ${counted}, 1 AS step FROM added
+          UNION ALL SELECT ${counted}, -1 FROM removed) m GROUP BY ${counted} HAVING sum(step) <> 0`,
+      )}
+    END IF;
+    RETURN NULL;
+  END
+$body$;
+CREATE TRIGGER span_added AFTER INSERT ON {s}.task REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION {s}.count_spans();
+CREATE TRIGGER span_moved AFTER UPDATE ON {s}.task REFERENCING NEW TABLE AS added OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION {s}.count_spans();
+CREATE TRIGGER span_deleted AFTER DELETE ON {s}.task REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION {s}.count_spans();
+
+CREATE FUNCTION {s}.fill_spans(of_scope text, of_list text, of_since text, of_next text)
+RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+  BEGIN
+    IF of_list = '' THEN
+      ${filling(ofScope)}
+    ELSE
+      ${filling(ofContext)}
+    END IF;
+  END
+$body$;
+
+CREATE FUNCTION {s}.cut_spans(of_scope text, of_list text)
+RETURNS void LANGUAGE plpgsql SET lock_timeout = '200ms' SET enable_seqscan = off AS $body$
+  DECLARE
+    cut record;
+  BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('{s}.span'), hashtext(of_scope || of_list) & 63);
+    IF NOT EXISTS (SELECT 1 FROM {s}.span WHERE scope = of_scope AND list = of_list) THEN
+      IF of_list = '' THEN
+        PERFORM 1 FROM {s}.task WHERE ${ofScope} OFFSET 2000 LIMIT 1;
+      ELSE
+        PERFORM 1 FROM {s}.task WHERE ${ofContext} OFFSET 2000 LIMIT 1;
+      END IF;
+      IF NOT FOUND THEN RETURN; END IF;
+      PERFORM {s}.fill_spans(of_scope, of_list, ' ', '~');
+      INSERT INTO {s}.span SELECT scope, list, '', state, 0, sum(tasks) FROM {s}.span
+        WHERE scope = of_scope AND list = of_list GROUP BY scope, list, state;
+      RETURN;
+    END IF;
+    FOR cut IN
+      SELECT since, sum(tasks) AS tasks, coalesce(lead(since) OVER (ORDER BY since), '~') AS next FROM {s}.span
+      WHERE scope = of_scope AND list = of_list AND since <> '' GROUP BY since
+    LOOP
+      CONTINUE WHEN cut.tasks BETWEEN 1 AND 2000 OR (cut.tasks = 0 AND cut.since = ' ');
+      DELETE FROM {s}.span WHERE scope = of_scope AND list = of_list AND since = cut.since;
+      CONTINUE WHEN cut.tasks = 0;
+      PERFORM {s}.fill_spans(of_scope, of_list, cut.since, cut.next);
+    END LOOP;
+  END
+$body$;
+`
+
+/** Counts the rows of a query: after the locks, so that the spans are those that other statements have left. */
+function counting(rows: string): string {
+  const lists = "CROSS JOIN LATERAL (VALUES (''), (':' || r.context_id)) l (list)"
+  return `PERFORM pg_advisory_xact_lock_shared(hashtext('{s}.span'), k.lock) FROM (
+        SELECT DISTINCT hashtext(r.scope || l.list) & 63 AS lock FROM (${rows}) r ${lists} ORDER BY 1) k;
+      IF NOT FOUND THEN RETURN NULL; END IF;
+      INSERT INTO {s}.span AS o
+        SELECT r.scope, l.list, s.since, r.state, pg_backend_pid() & 15, sum(r.step)
+        FROM (${rows}) r ${lists} CROSS JOIN LATERAL (
+          SELECT p.since FROM {s}.span p WHERE p.scope = r.scope AND p.list = l.list AND p.since <= r.timestamp
+          ORDER BY p.since DESC LIMIT 1) f CROSS JOIN LATERAL (VALUES (''), (f.since)) s (since)
+        GROUP BY 1, 2, 3, 4 HAVING sum(r.step) <> 0 ORDER BY 1, 2, 3, 4
+      ON CONFLICT (scope, list, since, state, part) DO UPDATE SET tasks = o.tasks + excluded.tasks;`
+}
+
+/**
+ * Counts the tasks of a list within some time, in spans of about 1,000. Its function keeps the planner from reading the whole table,
+ * which it prefers while one list is most of it: the plan may outlive that.
+ */
+function filling(tasks: string): string {
+  return `INSERT INTO {s}.span
+        SELECT of_scope, of_list, CASE place WHEN 0 THEN of_since ELSE min(first) END, state, 0, count(*) FROM (
+          SELECT place, state, min(timestamp) OVER (PARTITION BY place) AS first FROM (
+            SELECT state, timestamp, (rank() OVER (ORDER BY timestamp) - 1) / 1000 AS place FROM {s}.task
+            WHERE ${tasks} AND timestamp >= of_since AND timestamp < of_next) r) p
+        GROUP BY place, state;`
+}
+
 /** All of them, the first at the place of version 1. */
-export const databaseMigrations: readonly DatabaseMigration[] = [{ oldestReader: 1, sql: first }]
+export const databaseMigrations: readonly DatabaseMigration[] = [
+  { oldestReader: 1, sql: first },
+  { oldestReader: 1, sql: second },
+]

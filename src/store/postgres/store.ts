@@ -19,13 +19,20 @@ import {
   namesIn,
   postgresDefaults,
   toConnectError,
+  toShownStore,
 } from './connection.ts'
 import { createReaders, DatabaseLink } from './links.ts'
 import { TaskLocks } from './locks.ts'
 import { createDatabaseReader } from './reader.ts'
-import { toLine } from './rows.ts'
+import { toLine, type WriteLine } from './rows.ts'
 import { migrateDatabase } from './schema.ts'
-import { createDatabaseUpkeep, createTrimStep, keepsAll, type RetentionOptions } from './upkeep.ts'
+import {
+  createDatabaseUpkeep,
+  createTrimStep,
+  keepsAll,
+  LongLists,
+  type RetentionOptions,
+} from './upkeep.ts'
 
 /** How a store in PostgreSQL is reached, what it keeps, and how replicas that share it know of each other. */
 export interface PostgresStoreOptions extends RetentionOptions {
@@ -63,6 +70,9 @@ export interface PostgresStoreOptions extends RetentionOptions {
   readonly logger?: Logger | false
 }
 
+/** The longest that a step of a migration may take: the tables of a large store are read as a whole. */
+const migrationTimeoutMs = 3_600_000
+
 /** A store in PostgreSQL, which several processes share. */
 export interface PostgresStore extends Store {
   /** How the processes that share it work together. */
@@ -93,10 +103,20 @@ export async function openPostgresStore(
   const connection = { url, tls, statementTimeoutMs, name, leaseMs, clock }
   try {
     const names = namesIn(options.schema ?? postgresDefaults.schema)
-    const first = await connectDatabase(connection)
+    const first = await connectDatabase({
+      ...connection,
+      statementTimeoutMs: Math.max(statementTimeoutMs, migrationTimeoutMs),
+    })
     try {
       await checkPrepared(first, connection)
-      await migrateDatabase(first, names)
+      await migrateDatabase(first, names, (step) =>
+        toLogger(options.logger).info(
+          { store: toShownStore(url), ...step },
+          step.lists === undefined
+            ? 'Migrates the task store to a newer schema before it is used'
+            : 'Counts the tasks of long lists in the task store before it is used',
+        ),
+      )
       const missing = (await missingSettings(first, connection)).join(' ')
       if (missing !== '')
         toLogger(options.logger).warn(
@@ -147,7 +167,7 @@ function createStore(
     async commit(writes) {
       if (closing) throw new A2AError('unavailable', 'The store is closed')
       checkWrites(writes)
-      return writing.commits.commit(writes.map((write) => toLine(write, maxTaskBytes)))
+      return writing.commit(writes.map((write) => toLine(write, maxTaskBytes)))
     },
     health() {
       if (closing) return { writable: false, reason: 'The store is closed' }
@@ -200,6 +220,7 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
   const link = new DatabaseLink({ ...connection, isBrief: true })
   const probe = `INSERT INTO ${names.schema}.probe VALUES (1, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET at = excluded.at`
+  const lists = new LongLists(link, names)
   const upkeep = createDatabaseUpkeep({
     clock,
     commits: () => commits,
@@ -214,12 +235,20 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
     timeoutMs: options.commitTimeoutMs ?? postgresDefaults.commitTimeoutMs,
     attemptMs: attemptMsOf(leaseMs),
     reset: () => link.reset(),
-    committed: upkeep.committed,
+    committed(writes) {
+      upkeep.committed(writes)
+      void lists.cut(commits)
+    },
     failed: upkeep.failed,
   })
   upkeep.begin()
   return {
     commits,
+    commit(lines: readonly WriteLine[]) {
+      for (const line of lines)
+        if (line.type === 'task') lists.writing(line.scope, line.head.contextId)
+      return commits.commit(lines)
+    },
     async close() {
       upkeep.stop()
       await commits.close()

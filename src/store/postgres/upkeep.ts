@@ -1,8 +1,10 @@
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
+import { listOf, sampleEvery } from '../spans.ts'
 import type { Commits } from './commit.ts'
 import type { DatabaseRow, Names } from './connection.ts'
 import type { DatabaseLink } from './links.ts'
 import { removal } from './rows.ts'
+import { cutting } from './schema.ts'
 
 /** Drops tasks that are over the limits, oldest first, a step at a time; says whether there may be more. */
 type TrimStep = () => Promise<boolean>
@@ -81,6 +83,38 @@ export function createDatabaseUpkeep(options: DatabaseUpkeepOptions): {
       cancelProbe?.()
       cancelTrim?.()
     },
+  }
+}
+
+/** Lists that wait to be looked at. */
+const maxLists = 100
+
+/** Has the lists of some of the tasks that are written looked at, and cut into spans where they have become long; see ../spans.ts. */
+export class LongLists {
+  readonly #link: DatabaseLink
+  readonly #schema: string
+  #lists: (readonly [scope: string, list: string])[] = []
+  #writes = 0
+
+  constructor(link: DatabaseLink, { schema }: Names) {
+    this.#link = link
+    this.#schema = schema
+  }
+
+  /** A task of this scope's column and context is about to be written. */
+  writing(scope: string, contextId: string): void {
+    this.#writes = (this.#writes + 1) % sampleEvery
+    if (this.#writes !== 0 || this.#lists.length >= maxLists) return
+    this.#lists.push([scope, listOf(undefined)], [scope, listOf(contextId)])
+  }
+
+  /** Between two commits. What another replica has locked is found again later. */
+  async cut(commits: Pick<Commits, 'between'>): Promise<void> {
+    const statement = cutting(this.#schema)
+    for (const values of this.#lists.splice(0))
+      await commits
+        .between(() => this.#link.query({ ...statement, values: [...values] }))
+        .catch(() => {})
   }
 }
 

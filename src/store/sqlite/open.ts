@@ -21,7 +21,15 @@ import {
   openConnection,
   toFault,
 } from './driver.ts'
-import { applicationId, foreign, migrate, migrations, mustKnow } from './schema.ts'
+import {
+  applicationId,
+  foreign,
+  type Migration,
+  migrate,
+  migrations,
+  mustKnow,
+  pragma,
+} from './schema.ts'
 
 /** How a store's file is opened. */
 export interface OpenOptions {
@@ -49,13 +57,22 @@ interface WritableFile {
 /** Files up to this size are read as a whole before they are used; larger ones would take too long. */
 const checkedAtOnce = 8 * 1024 * 1024
 
+/** A step of migrating a large file begins. */
+export interface MigrationProgress extends Migration {
+  /** The size of the file. */
+  readonly bytes: number
+}
+
 /**
  * Looks at a file, locks it, and migrates it; makes it where there is none. Whether all of it is sound is seen here if it
- * is small or has to be migrated.
+ * is small or has to be migrated. Before each step of migrating a large file `progress` is called.
  *
  * @throws Error with the reason: in use, damaged, another program's, newer, read-only, not there.
  */
-export async function openWritable(options: OpenOptions): Promise<WritableFile> {
+export async function openWritable(
+  options: OpenOptions,
+  progress?: (step: MigrationProgress) => void,
+): Promise<WritableFile> {
   const { driver, synchronous } = options
   const look = lookAt(options.path)
   const locks = [await lockFile(look.path, driver)]
@@ -68,6 +85,7 @@ export async function openWritable(options: OpenOptions): Promise<WritableFile> 
     if (look.isLinked) await lockHome(db, { look, driver, locks })
     if (isSmall(look)) checkAll(db)
     prepare(db, options)
+    migrateFile(db, look, progress)
     settle(db, look.path)
   } catch (error) {
     db?.close()
@@ -278,7 +296,17 @@ function prepare(db: Connection, { synchronous, maxPages }: OpenOptions): void {
   db.prepare('PRAGMA journal_size_limit = 67108864').get()
   db.exec('PRAGMA cache_size = -16000')
   if (maxPages !== undefined) db.prepare(`PRAGMA max_page_count = ${maxPages}`).get()
-  migrate(db, migrations, () => checkAll(db))
+}
+
+/** A file that has to be migrated is checked first. */
+function migrateFile(
+  db: Connection,
+  { size, isNew }: Look,
+  progress?: (step: MigrationProgress) => void,
+): void {
+  if (!isNew && pragma(db, 'user_version') < migrations.length) checkAll(db)
+  const isLarge = size > checkedAtOnce
+  migrate(db, migrations, (step) => isLarge && progress?.({ ...step, bytes: size }))
 }
 
 /** Writes down the file's name, in the file itself and not only in the log: a process that opens another name sees no log. */

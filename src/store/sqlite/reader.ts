@@ -1,4 +1,5 @@
 import { A2AError } from '../../protocol/errors.ts'
+import { taskStates } from '../../protocol/task.ts'
 import type { Json } from '../../protocol/types.ts'
 import { myTurn } from '../../shared/async.ts'
 import {
@@ -10,6 +11,7 @@ import {
   toRecords,
   toTaskPage,
 } from '../documents.ts'
+import { afterAll, listOf } from '../spans.ts'
 import type {
   AllTasksFilter,
   ClaimRequest,
@@ -49,7 +51,6 @@ import {
   toStoredTask,
 } from './rows.ts'
 import { type StartedThread, startThread } from './thread.ts'
-import { createReadiness } from './trim.ts'
 
 /** The reading half of the store. A read sees every commit that was answered before it began. */
 export type StoreReader = Omit<Store, 'commit' | 'health'>
@@ -277,9 +278,6 @@ interface ListOptions {
   inThread(query: Query): Promise<readonly Row[]>
 }
 
-/** Matches that are counted at once; beyond that they are counted in a thread, so that it does not hold the event loop. */
-const countedHere = 5_000
-
 /** Lists tasks. In one scope every shape of filter walks one index in the order of the list, so a page costs its own length. */
 function createLists(options: ListOptions): Pick<Store, 'list' | 'listAll'> {
   const { db, toTask, inThread } = options
@@ -290,39 +288,31 @@ function createLists(options: ListOptions): Pick<Store, 'list' | 'listAll'> {
     statements.set(sql, statement)
     return statement.all(...values)
   }
-  const hasContexts = createReadiness(db)
 
-  async function countOf(filter: TaskListFilter, isWalk: boolean): Promise<number> {
-    if (!isWalk) {
-      const [row] = here(totalQuery(filter, { atMost: countedHere }))
-      const total = Number(row?.total ?? 0)
-      if (isKept(filter) || total < countedHere) return total
-    }
-    const [row] = await inThread(totalQuery(filter, { contexts: !isWalk }))
-    return Number(row?.total ?? 0)
-  }
-
-  function toPage(rows: readonly Row[], filter: ListConditions, total: number): Promise<TaskPage> {
+  function toPage(
+    rows: readonly Row[],
+    filter: ListConditions,
+    [count]: readonly Row[],
+  ): Promise<TaskPage> {
+    const total = Number(count?.total ?? 0)
     return toTaskPage(rows, { ...filter, total }, (row) => toTask(row, filter))
   }
 
   return {
-    async list(filter) {
-      // Until the tasks by context are all in, such a list walks the index by time: too long for here.
-      const isWalk = filter.contextId !== undefined && !hasContexts()
-      const query = pageQuery(filter, { contexts: !isWalk })
-      const rows = isWalk ? await inThread(query) : here(query)
-      return toPage(rows, filter, await countOf(filter, isWalk))
-    },
+    list: async (filter) =>
+      toPage(
+        here(pageQuery(filter)),
+        filter,
+        filter.counted === false ? [] : here(totalQuery(filter)),
+      ),
     async listAll(filter) {
-      const contexts = hasContexts()
-      const query = allPageQuery(filter, contexts)
+      const query = allPageQuery(filter)
       // Without these, the first rows of the index over all scopes are the page.
       const { agent, contextId, state } = filter
       const isShort = agent === undefined && contextId === undefined && state === undefined
       const rows = isShort ? here(query) : await inThread(query)
-      const [row] = await inThread(allTotalQuery(filter, contexts))
-      return toPage(rows, filter, Number(row?.total ?? 0))
+      const count = filter.counted === false ? [] : await inThread(allTotalQuery(filter))
+      return toPage(rows, filter, count)
     },
   }
 }
@@ -334,88 +324,115 @@ interface ListWalk {
   readonly values: SqlValue[]
 }
 
-/** How a list is looked up. */
-interface QueryOptions {
-  /** Whether the file has its tasks by context; else such a list walks the index by time. */
-  readonly contexts?: boolean
-  /** Where counting may stop. */
-  readonly atMost?: number
+/** Conditions of a list within a scope; what they bind is bound by its number, so that it may stand in several places. */
+class ScopeConditions {
+  readonly values: SqlValue[]
+  readonly #filter: TaskListFilter
+
+  constructor(filter: TaskListFilter) {
+    const { agent, tenant, owner } = filter.scope
+    this.values = [agent, tenant, owner]
+    this.#filter = filter
+  }
+
+  readonly scope: string =
+    '(SELECT scope.id FROM scope WHERE agent = ?1 AND tenant = ?2 AND owner = ?3)'
+
+  bind(value: SqlValue): string {
+    this.values.push(value)
+    return `?${this.values.length}`
+  }
+
+  /** Walks that together find the tasks: one, or one for each state where a list is of a context alone. */
+  walks(further: readonly string[]): readonly string[] {
+    const { contextId, state } = this.#filter
+    const walk = (index: string, conditions: readonly string[]): string =>
+      `task INDEXED BY ${index} WHERE ${[`task.scope = ${this.scope}`, ...conditions, ...further].join(' AND ')}`
+    const ofState = state === undefined ? [] : [`state = ${this.bind(state)}`]
+    if (contextId === undefined) {
+      if (state === undefined || state === 'TASK_STATE_COMPLETED')
+        return [walk('task_by_time', ofState)]
+      // Says what the index says of itself, without which SQLite may not use it.
+      return [walk('task_by_state', [...ofState, "state <> 'TASK_STATE_COMPLETED'"])]
+    }
+    const ofContext = `context_id = ${this.bind(contextId)}`
+    if (state !== undefined) return [walk('task_by_context', [ofContext, ...ofState])]
+    return taskStates.map((one) => walk('task_by_context', [ofContext, `state = '${one}'`]))
+  }
 }
 
 /** The tasks of a page and one more, which tells whether another page follows. */
-export function pageQuery(filter: TaskListFilter, { contexts = true }: QueryOptions = {}): Query {
-  const { from, where, values, place } = scopeConditions(filter, contexts)
-  const { cursor } = filter
-  if (cursor) {
-    where.push(`(${place}timestamp, ${place}id) < (?, ?)`)
-    values.push(cursor.timestamp, cursor.id)
+export function pageQuery(filter: TaskListFilter): Query {
+  const conditions = new ScopeConditions(filter)
+  const { cursor, timestampAfter, limit } = filter
+  const further: string[] = []
+  if (timestampAfter !== undefined)
+    further.push(`task.timestamp >= ${conditions.bind(timestampAfter)}`)
+  if (cursor)
+    further.push(
+      `(task.timestamp, task.id) < (${conditions.bind(cursor.timestamp)}, ${conditions.bind(cursor.id)})`,
+    )
+  const most = conditions.bind(limit + 1)
+  const order = 'ORDER BY task.timestamp DESC, task.id DESC'
+  const walks = conditions.walks(further)
+  const [walk] = walks
+  const { values } = conditions
+  const columns = listColumns(filter)
+  if (walks.length === 1)
+    return {
+      sql: `SELECT ${columns} FROM scope CROSS JOIN ${walk} AND scope.id = task.scope ${order} LIMIT ${most}`,
+      values,
+    }
+  const found = walks.map(
+    (one) =>
+      `SELECT * FROM (SELECT number AS found, timestamp, id FROM ${one} ${order} LIMIT ${most})`,
+  )
+  // The documents are read for the page alone.
+  const sql = `SELECT ${columns} FROM (
+      SELECT found FROM (${found.join(' UNION ALL ')}) ORDER BY timestamp DESC, id DESC LIMIT ${most}
+    ) CROSS JOIN task ON task.number = found CROSS JOIN scope ON scope.id = task.scope ${order}`
+  return { sql, values }
+}
+
+/**
+ * How many tasks match: from the kept totals and the spans of a long list, and by counting what is left in an index, which
+ * is little; see ../spans.ts.
+ */
+export function totalQuery(filter: TaskListFilter): Query {
+  const { contextId, state, timestampAfter } = filter
+  const conditions = new ScopeConditions(filter)
+  const { scope, values } = conditions
+  const ofState = state === undefined ? '' : `AND state = ${conditions.bind(state)}`
+  if (contextId === undefined && timestampAfter === undefined)
+    return {
+      sql: `SELECT sum(tasks) AS total FROM total WHERE scope = ${scope} ${ofState}`,
+      values,
+    }
+  const spans = `FROM span WHERE scope = ${scope} AND list = ${conditions.bind(listOf(contextId))}`
+  const count = (further: readonly string[]): string =>
+    conditions
+      .walks(further)
+      .map((walk) => `(SELECT count(*) FROM ${walk})`)
+      .join(' + ')
+  if (timestampAfter === undefined) {
+    const sql = `SELECT CASE WHEN EXISTS (SELECT 1 ${spans})
+      THEN (SELECT sum(tasks) ${spans} AND since = '' ${ofState}) ELSE ${count([])} END AS total`
+    return { sql, values }
   }
-  const sql = `SELECT ${listColumns(filter)} FROM ${from} JOIN scope ON scope.id = task.scope
-    WHERE ${where.join(' AND ')} ORDER BY ${place}timestamp DESC, ${place}id DESC LIMIT ?`
-  return { sql, values: [...values, filter.limit + 1] }
-}
-
-/** How many tasks match: from the kept totals where they answer it, else by counting in an index. */
-export function totalQuery(
-  filter: TaskListFilter,
-  { contexts = true, atMost }: QueryOptions = {},
-): Query {
-  if (isKept(filter)) return keptQuery(filter)
-  const { from, where, values } = scopeConditions(filter, contexts)
-  const matches = `FROM ${from} WHERE ${where.join(' AND ')}`
-  if (atMost === undefined) return { sql: `SELECT count(*) AS total ${matches}`, values }
-  const sql = `SELECT count(*) AS total FROM (SELECT 1 ${matches} LIMIT ?)`
-  return { sql, values: [...values, atMost] }
-}
-
-/** Whether the kept totals tell how many match. */
-function isKept({ contextId, timestampAfter }: TaskListFilter): boolean {
-  return contextId === undefined && timestampAfter === undefined
-}
-
-function keptQuery({ scope, state }: TaskListFilter): Query {
-  const values = [scope.agent, scope.tenant, scope.owner]
-  const sql = `SELECT sum(tasks) AS total FROM total WHERE scope = ${scopeNumber}`
-  return state === undefined
-    ? { sql, values }
-    : { sql: `${sql} AND state = ?`, values: [...values, state] }
-}
-
-/** How the tasks of a scope that match are found; `place` is the table whose timestamps and ids are walked. */
-function scopeConditions(
-  filter: TaskListFilter,
-  contexts: boolean,
-): ListWalk & { readonly place: string } {
-  const { scope, contextId, state, timestampAfter } = filter
-  const byContext = contextId !== undefined && contexts
-  const place = byContext ? 'context_task.' : 'task.'
-  const where = [`${place}scope = ${scopeNumber}`]
-  const values: SqlValue[] = [scope.agent, scope.tenant, scope.owner]
-  const equal = (condition: string, value: string | undefined): void => {
-    if (value === undefined) return
-    where.push(condition)
-    values.push(value)
-  }
-  equal(`${place}context_id = ?`, contextId)
-  equal('state = ?', state)
-  equal(`${place}timestamp >= ?`, timestampAfter)
-  const join = 'context_task CROSS JOIN task ON task.number = context_task.number'
-  if (byContext) return { from: join, where, values, place }
-  const walk = (index: string) => `task INDEXED BY ${index}`
-  if (state === undefined || state === 'TASK_STATE_COMPLETED')
-    return { from: walk('task_by_time'), where, values, place }
-  // Says what the index says of itself, without which SQLite may not use it.
-  where.push("state <> 'TASK_STATE_COMPLETED'")
-  return { from: walk('task_by_state'), where, values, place }
+  const after = conditions.bind(timestampAfter)
+  const next = `coalesce((SELECT since ${spans} AND since > ${after} ORDER BY since LIMIT 1), '${afterAll}')`
+  const left = count([`timestamp >= ${after}`, `timestamp < ${next}`])
+  const sql = `SELECT coalesce((SELECT sum(tasks) ${spans} AND since > ${after} ${ofState}), 0) + ${left} AS total`
+  return { sql, values }
 }
 
 /**
  * The tasks of a page over all scopes and one more. Where a filter has an index within each scope, that is walked scope by
  * scope and what matches is sorted; else the index over all scopes is walked in the order of the list.
  */
-export function allPageQuery(filter: AllTasksFilter, contexts: boolean): Query {
+export function allPageQuery(filter: AllTasksFilter): Query {
   const { cursor, limit } = filter
-  const { from, where, values } = allConditions(filter, contexts)
+  const { from, where, values } = allConditions(filter)
   if (cursor) {
     where.push('(task.timestamp, task.id) < (?, ?)')
     values.push(cursor.timestamp, cursor.id)
@@ -430,10 +447,10 @@ export function allPageQuery(filter: AllTasksFilter, contexts: boolean): Query {
 }
 
 /** How many tasks of all scopes match: from the kept totals where they answer it, else by counting. */
-function allTotalQuery(filter: AllTasksFilter, contexts: boolean): Query {
+function allTotalQuery(filter: AllTasksFilter): Query {
   const { agent, contextId, state, timestampAfter } = filter
   if (contextId !== undefined || timestampAfter !== undefined) {
-    const { from, where, values } = allConditions(filter, contexts)
+    const { from, where, values } = allConditions(filter)
     return { sql: `SELECT count(*) AS total FROM ${from} WHERE ${where.join(' AND ')}`, values }
   }
   const { where, values } = equals({ agent, 'total.state': state })
@@ -442,18 +459,19 @@ function allTotalQuery(filter: AllTasksFilter, contexts: boolean): Query {
   return { sql, values }
 }
 
-function allConditions(filter: AllTasksFilter, contexts: boolean): ListWalk {
+function allConditions(filter: AllTasksFilter): ListWalk {
   const { agent, contextId, state, timestampAfter } = filter
   const { where, values } = equals({ agent, 'task.context_id': contextId, state })
   if (timestampAfter !== undefined) {
     where.push('task.timestamp >= ?')
     values.push(timestampAfter)
   }
-  if (contextId !== undefined && contexts) {
-    const from = `scope CROSS JOIN context_task ON context_task.scope = scope.id AND context_task.context_id = ?
-      CROSS JOIN task ON task.number = context_task.number`
-    return { from, where, values: [contextId, ...values] }
-  }
+  if (contextId !== undefined)
+    return {
+      from: `task INDEXED BY task_by_context ${agent === undefined ? '' : join}`,
+      where,
+      values,
+    }
   if (state === undefined || state === 'TASK_STATE_COMPLETED')
     return { from: `task INDEXED BY task_of_all ${agent === undefined ? '' : join}`, where, values }
   // Says what the index says of itself, without which SQLite may not use it.

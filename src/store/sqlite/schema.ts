@@ -16,12 +16,12 @@ import type { Connection } from './driver.ts'
  * - context_value: values of contexts, their keys as JSON. They go with the context's last task.
  * - total: how many tasks a scope has in each state, so that a list need not count. Triggers keep it when a task changes
  *   or goes; new tasks are added by the writer, once per transaction.
- * - context_task, context_fill: tasks by context, from when that is first asked for; see trim.ts.
+ * - span: how many tasks of a long list have their status within each span of time; see ../spans.ts. The writer keeps it.
  * - home: the path under which the file was last opened; see open.ts.
  *
  * An index costs time with every new task, so there are few. Most tasks are completed: a list of those walks the
- * index by time and passes over the others, the other states have an index of their own. Retention walks the index over
- * all scopes.
+ * index by time and passes over the others, the other states have an index of their own. The one index by context has all
+ * states, so that a list of a context merges them. Retention walks the index over all scopes.
  *
  * Timestamps are ISO 8601 text, which sorts.
  */
@@ -29,22 +29,34 @@ import type { Connection } from './driver.ts'
 /** "Crrl" as a number. */
 export const applicationId = 0x4372726c
 
+/** A step from one schema to the next, about to begin. */
+export interface Migration {
+  /** The schema that the file has. */
+  readonly from: number
+  /** The schema that it will have after all steps. */
+  readonly to: number
+}
+
 /**
- * Brings a file to the newest schema, from an empty one on. `before` is called where there is something to bring along.
+ * Brings a file to the newest schema, from an empty one on. `progress` is called before each step where there is something
+ * to bring along.
  *
  * @throws Error if the file is another program's or was written by a newer version.
  */
 export function migrate(
   db: Connection,
   steps: readonly string[] = migrations,
-  before?: () => void,
+  progress?: (migration: Migration) => void,
 ): void {
   const version = pragma(db, 'user_version')
   mustKnow(version, steps.length)
   const isStore = pragma(db, 'application_id') === applicationId
   if (version === 0 ? !isEmpty(db) : !isStore) throw new Error(foreign)
-  if (version > 0 && version < steps.length) before?.()
-  for (const [i, step] of steps.entries()) if (i >= version) apply(db, step, i + 1)
+  for (const [i, step] of steps.entries()) {
+    if (i < version) continue
+    if (version > 0) progress?.({ from: i, to: steps.length })
+    apply(db, step, i + 1)
+  }
 }
 
 /**
@@ -308,5 +320,47 @@ DROP TABLE context_value;
 ALTER TABLE context_value_3 RENAME TO context_value;
 `
 
+/**
+ * The fourth schema: tasks by context from the start, and the counts of long lists. Lists of more than 2,000 tasks are
+ * counted here in spans of about 1,000.
+ */
+const fourth = `
+DROP TRIGGER IF EXISTS context_task_added;
+DROP TRIGGER IF EXISTS context_task_moved;
+DROP TRIGGER IF EXISTS context_task_deleted;
+DROP TABLE context_task;
+DROP TABLE context_fill;
+CREATE INDEX task_by_context ON task (context_id, scope, state, timestamp, id);
+
+CREATE TABLE span (
+  scope INTEGER NOT NULL,
+  list TEXT NOT NULL,
+  since TEXT NOT NULL,
+  state TEXT NOT NULL,
+  tasks INTEGER NOT NULL,
+  PRIMARY KEY (scope, list, since, state)
+) STRICT, WITHOUT ROWID;
+CREATE TEMP TABLE long AS
+  SELECT scope, '' AS list FROM total GROUP BY scope HAVING sum(tasks) > 2000
+  UNION ALL
+  SELECT scope, ':' || context_id FROM task INDEXED BY task_by_context
+    GROUP BY context_id, scope HAVING count(*) > 2000;
+CREATE TEMP VIEW listed AS
+  SELECT long.scope, list, state, timestamp FROM long
+    CROSS JOIN task INDEXED BY task_by_time ON task.scope = long.scope WHERE list = ''
+  UNION ALL
+  SELECT long.scope, list, state, timestamp FROM long
+    CROSS JOIN task INDEXED BY task_by_context ON context_id = substr(list, 2) AND task.scope = long.scope
+    WHERE list <> '';
+INSERT INTO span SELECT scope, list, '', state, count(*) FROM listed GROUP BY scope, list, state;
+INSERT INTO span SELECT scope, list, CASE place WHEN 0 THEN ' ' ELSE min(first) END, state, count(*) FROM (
+    SELECT scope, list, place, state, min(timestamp) OVER (PARTITION BY scope, list, place) AS first FROM (
+      SELECT scope, list, state, timestamp,
+        (rank() OVER (PARTITION BY scope, list ORDER BY timestamp) - 1) / 1000 AS place FROM listed))
+  GROUP BY scope, list, place, state;
+DROP VIEW listed;
+DROP TABLE long;
+`
+
 /** What brings a file from each schema to the next. One is never changed once released; a change is a further one. */
-export const migrations: readonly string[] = [first, second, third]
+export const migrations: readonly string[] = [first, second, third, fourth]

@@ -1,5 +1,6 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
+import { type Logger, toLogger } from '../../shared/log.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
 import type { Store } from '../store.ts'
 import {
@@ -50,6 +51,8 @@ export interface SqliteStoreOptions {
   readonly driver?: DriverName
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Where it is logged that a large file of an older version is migrated; warnings and errors to stderr by default, `false` for nowhere. */
+  readonly logger?: Logger | false
 }
 
 /** A store in one SQLite file. */
@@ -70,7 +73,7 @@ export async function openSqliteStore(
   path: string,
   options: SqliteStoreOptions = {},
 ): Promise<SqliteStore> {
-  const { thread, filling, checked } = await startWriter(path, options)
+  const { thread, checked } = await startWriter(path, options)
   let opened: OpenedStore | undefined
   try {
     const reader = await openReader(path, {
@@ -78,7 +81,6 @@ export async function openSqliteStore(
       failed: (fault) => isDamage(fault) && opened?.damaged(reasonOf(fault)),
     })
     opened = createStore(path, { options, thread, reader, checked })
-    if (filling) void opened.upkeep.fillContexts()
     return opened.store
   } catch (error) {
     await stop(thread)
@@ -93,9 +95,25 @@ async function startWriter(
   const { driver, synchronous = 'FULL', maxBytes } = options
   const maxPages = maxBytes === undefined ? undefined : toPages(maxBytes)
   const openOptions = { path, driver, synchronous, maxPages }
-  const thread = startThread({ type: 'write', options: openOptions })
+  const logger = toLogger(options.logger)
+  const clock = options.clock ?? systemClock
+  let since: number | undefined
+  const thread = startThread(
+    { type: 'write', options: openOptions },
+    {
+      progress(step) {
+        since ??= clock.elapsed()
+        logger.info(
+          { path, ...step },
+          'Migrates the task store to a newer schema before it is used',
+        )
+      },
+    },
+  )
   const first = await thread.first
   if ('fault' in first) throw toOpenError(path, first.fault)
+  if (since !== undefined)
+    logger.info({ path, ms: Math.round(clock.elapsed() - since) }, 'The task store is migrated')
   return { thread, ...(first.ok as WriterState) } // what a writing thread answers first
 }
 
@@ -108,12 +126,8 @@ interface StoreParts {
 
 interface OpenedStore {
   readonly store: SqliteStore
-  readonly upkeep: Upkeep
   damaged(reason: string): void
 }
-
-/** How long a list of a context waits for tasks to be found by it; in a large file that is new, it goes without. */
-const fillWaitMs = 1_000
 
 function createStore(path: string, { options, thread, reader, checked }: StoreParts): OpenedStore {
   const { clock = systemClock, driver, maxTaskBytes = defaultMaxTaskBytes } = options
@@ -139,16 +153,6 @@ function createStore(path: string, { options, thread, reader, checked }: StorePa
       checkWrites(writes)
       return group.commit(writes)
     },
-    async list(filter) {
-      if (filter.contextId !== undefined && !closing)
-        await atMost(fillWaitMs, upkeep.fillContexts(), clock)
-      return reader.list(filter)
-    },
-    async listAll(filter) {
-      if (filter.contextId !== undefined && !closing)
-        await atMost(fillWaitMs, upkeep.fillContexts(), clock)
-      return reader.listAll(filter)
-    },
     health: () => (closing ? { writable: false, reason: 'The store is closed' } : group.health()),
     async backup(target) {
       const first = await startThread({ type: 'backup', path, target, driver }).first
@@ -156,7 +160,7 @@ function createStore(path: string, { options, thread, reader, checked }: StorePa
     },
     close: () => (closing ??= close()),
   }
-  return { store, upkeep, damaged }
+  return { store, damaged }
 }
 
 /** The limits of retention at a moment. */
@@ -173,22 +177,11 @@ function toPages(bytes: number): number {
 
 /** Reads the whole file beside everything else: a large one takes a while, and the store opens without it. */
 function checkBehind(file: FileRequest, damaged: (reason: string) => void): StartedThread {
-  const thread = startThread({ type: 'check', ...file }, true)
+  const thread = startThread({ type: 'check', ...file }, { background: true })
   void thread.first.then((answer) => {
     if ('fault' in answer && isFinding(answer.fault)) damaged(reasonOf(answer.fault))
   })
   return thread
-}
-
-/** Waits for work to be done, but not for ever. */
-async function atMost(ms: number, work: Promise<void>, clock: Clock): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const cancel = clock.after(ms, resolve)
-    void work.then(() => {
-      cancel()
-      resolve()
-    })
-  })
 }
 
 async function stop(thread: Thread): Promise<void> {
@@ -210,8 +203,8 @@ const trimEveryMs = 60_000
 const probeEveryMs = 1_000
 
 /**
- * What is done beside the commits of an open store: retention, tasks by context, finding out when a file that failed takes
- * writes again. It ends with `stop`.
+ * What is done beside the commits of an open store: retention, and finding out when a file that failed takes writes again.
+ * It ends with `stop`.
  */
 class Upkeep implements GroupEvents {
   readonly #thread: Thread
@@ -219,7 +212,6 @@ class Upkeep implements GroupEvents {
   #writes = 0
   #stopped = false
   #trimming = false
-  #filling: Promise<void> | undefined
   #cancelProbe: (() => void) | undefined
   #cancelTrim: (() => void) | undefined
 
@@ -242,12 +234,6 @@ class Upkeep implements GroupEvents {
     void this.#trim()
   }
 
-  /** Resolves when all tasks are found by their context, or that is not possible now. */
-  fillContexts(): Promise<void> {
-    this.#filling ??= this.#fill()
-    return this.#filling
-  }
-
   stop(): void {
     this.#stopped = true
     this.#cancelProbe?.()
@@ -264,20 +250,12 @@ class Upkeep implements GroupEvents {
     if (!this.#stopped) this.#cancelTrim = clock.after(trimEveryMs, () => void this.#trim())
   }
 
-  /** What fails, on a full disk, is tried again by the next caller. */
-  async #fill(): Promise<void> {
-    const done = await this.#repeat(() => this.#thread.ask({ type: 'fillContexts' }))
-    if (!done) this.#filling = undefined
-  }
-
   /** Requests step after step; commits that arrive meanwhile come in between. */
-  async #repeat(step: () => ReturnType<Thread['ask']>): Promise<boolean> {
+  async #repeat(step: () => ReturnType<Thread['ask']>): Promise<void> {
     while (!this.#stopped) {
       const answer = await step()
-      if ('fault' in answer) return false
-      if (answer.ok !== true) return true
+      if ('fault' in answer || answer.ok !== true) return
     }
-    return false
   }
 
   #watch(): void {

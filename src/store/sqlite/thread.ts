@@ -21,7 +21,7 @@ import {
   type SqliteFault,
   toStoreError,
 } from './driver.ts'
-import type { OpenOptions } from './open.ts'
+import type { MigrationProgress, OpenOptions } from './open.ts'
 import { toRow, type WriteRow } from './rows.ts'
 import type { TrimRequest } from './trim.ts'
 
@@ -37,7 +37,6 @@ export type Request =
   | { readonly type: 'commit'; readonly rows: readonly WriteRow[] }
   | ({ readonly type: 'trim' } & TrimRequest)
   | { readonly type: 'probe' }
-  | { readonly type: 'fillContexts' }
   | ({ readonly type: 'query' } & Query)
   | { readonly type: 'close' }
 
@@ -45,8 +44,11 @@ export type Request =
 export interface WriterState {
   /** Whether all of it was found to be sound. */
   readonly checked: boolean
-  /** Whether tasks are still to be brought in by context. */
-  readonly filling: boolean
+}
+
+/** What a writing thread says before its first answer, while it migrates. */
+export interface ThreadProgress {
+  readonly progress: MigrationProgress
 }
 
 /** What it answers. */
@@ -70,8 +72,19 @@ export interface StartedThread extends Thread {
 
 const gone: ThreadAnswer = { fault: { code: 0, message: 'the thread has stopped' } }
 
-/** Starts a thread. One that works in the background does not keep the process alive. */
-export function startThread(task: ThreadTask, background = false): StartedThread {
+/** How a thread is started. */
+interface ThreadOptions {
+  /** One that works in the background does not keep the process alive. */
+  readonly background?: boolean
+  /** Called before each step of migrating a large file. */
+  progress?(step: MigrationProgress): void
+}
+
+/** Starts a thread. */
+export function startThread(
+  task: ThreadTask,
+  { background = false, progress }: ThreadOptions = {},
+): StartedThread {
   const worker = createWorker(task)
   const waiting: ((answer: ThreadAnswer) => void)[] = []
   let running = true
@@ -91,7 +104,8 @@ export function startThread(task: ThreadTask, background = false): StartedThread
     worker.once('error', stop)
     worker.once('exit', () => stop())
   })
-  worker.on('message', (answer: ThreadAnswer) => {
+  worker.on('message', (answer: ThreadAnswer | ThreadProgress) => {
+    if ('progress' in answer) return progress?.(answer.progress)
     waiting.shift()?.(answer)
     // An idle store does not keep its process alive; one that is writing or closing does.
     if (waiting.length === 0 && !isStopping) worker.unref()

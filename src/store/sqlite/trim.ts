@@ -2,6 +2,7 @@ import { systemClock } from '../../shared/clock.ts'
 import type { TaskCursor } from '../store.ts'
 import { type Connection, createTransaction, type Statement } from './driver.ts'
 import { pragma } from './schema.ts'
+import { type Spans, toTaskPlace } from './spans.ts'
 
 /** What may stay of the tasks that do not run. */
 export interface TrimRequest {
@@ -25,7 +26,10 @@ const logRows = 200
  * Drops tasks that are over the limits, oldest first, and shrinks the file: one step of a few milliseconds. A task whose
  * webhooks have not seen all of its log stays. Says whether there is more to do.
  */
-export function createTrim(db: Connection, remove: Remove): (request: TrimRequest) => boolean {
+export function createTrim(
+  db: Connection,
+  { remove, spans }: { readonly remove: Remove; readonly spans: Spans },
+): (request: TrimRequest) => boolean {
   const transaction = createTransaction(db)
   const statements = prepareTrim(db)
   /** How far this round has come: what stays is not looked at again until the next. */
@@ -66,7 +70,11 @@ export function createTrim(db: Connection, remove: Remove): (request: TrimReques
   }
 
   return (request) => {
-    const more = transaction(() => step(request))
+    const more = transaction(() => {
+      const more = step(request)
+      spans.flush()
+      return more
+    })
     const shrinking = dropped && shrink()
     if (more || shrinking) return true
     place = { timestamp: '', id: '' }
@@ -158,115 +166,22 @@ function isPastAll(
 export type Remove = (number: number) => void
 
 /** Removes tasks within a transaction. Triggers take away what is the task's own; here go the values of its context. */
-export function createRemove(db: Connection, contexts: Pick<Contexts, 'has'>): Remove {
-  const remove = db.prepare('DELETE FROM task WHERE number = ? RETURNING scope, context_id')
+export function createRemove(db: Connection, spans: Spans): Remove {
+  const remove = db.prepare(
+    'DELETE FROM task WHERE number = ? RETURNING scope, context_id AS contextId, state, timestamp',
+  )
   const hasValues = db.prepare('SELECT 1 FROM context_value WHERE scope = ? AND context_id = ?')
   const removeValues = db.prepare('DELETE FROM context_value WHERE scope = ? AND context_id = ?')
+  const hasTask = db.prepare(
+    'SELECT 1 FROM task INDEXED BY task_by_context WHERE scope = ? AND context_id = ? LIMIT 1',
+  )
   return (number) => {
     const row = remove.get(number)
     if (row === undefined) return
-    const [scope, contextId] = [Number(row.scope), String(row.context_id)]
-    if (hasValues.get(scope, contextId) === undefined || contexts.has(scope, contextId)) return
-    removeValues.run(scope, contextId)
+    const place = toTaskPlace(row)
+    const context = [Number(row.scope), place.contextId] as const
+    spans.count(context[0], place, -1)
+    if (hasValues.get(...context) !== undefined && hasTask.get(...context) === undefined)
+      removeValues.run(...context)
   }
-}
-
-/**
- * Tasks by context. To keep them costs a random page with every new task, so it begins with the first request: triggers
- * then keep `context_task` current, and the tasks that are there already are brought in by small steps, so that no commit
- * waits long. `context_fill` says which are still to come; without a row, all are in.
- */
-interface Contexts {
-  /** Begins, or goes on with, bringing tasks in; whether there are more to come. */
-  fill(): boolean
-  /** Whether a context has a task. */
-  has(scope: number, contextId: string): boolean
-}
-
-const triggers = `
-CREATE TRIGGER IF NOT EXISTS context_task_added AFTER INSERT ON task BEGIN
-  INSERT OR REPLACE INTO context_task VALUES (new.scope, new.context_id, new.timestamp, new.id, new.number);
-END;
-CREATE TRIGGER IF NOT EXISTS context_task_moved AFTER UPDATE OF context_id, timestamp ON task
-WHEN old.timestamp <> new.timestamp OR old.context_id <> new.context_id BEGIN
-  DELETE FROM context_task WHERE scope = old.scope AND context_id = old.context_id
-    AND timestamp = old.timestamp AND id = old.id;
-  INSERT OR REPLACE INTO context_task VALUES (new.scope, new.context_id, new.timestamp, new.id, new.number);
-END;
-CREATE TRIGGER IF NOT EXISTS context_task_deleted AFTER DELETE ON task BEGIN
-  DELETE FROM context_task WHERE scope = old.scope AND context_id = old.context_id
-    AND timestamp = old.timestamp AND id = old.id;
-END;
-`
-
-/** Tasks by context, on the writing connection. */
-export function createContextIndex(db: Connection): Contexts {
-  const transaction = createTransaction(db)
-  const isReady = createReadiness(db)
-  const byContext = 'SELECT 1 FROM context_task WHERE scope = ? AND context_id = ? LIMIT 1'
-  const byScope = 'SELECT 1 FROM task WHERE scope = ? AND context_id = ? LIMIT 1'
-  const [indexed, scanned] = [db.prepare(byContext), db.prepare(byScope)]
-  const fillSome = createFilling(db)
-  return {
-    fill() {
-      if (isReady()) return false
-      if (!hasTriggers(db))
-        transaction(() => {
-          db.exec(triggers)
-          db.exec(
-            `INSERT OR REPLACE INTO context_fill
-     SELECT 1, min(number), max(number) FROM task HAVING max(number) IS NOT NULL`,
-          )
-        })
-      return transaction(fillSome)
-    },
-    has: (scope, contextId) => (isReady() ? indexed : scanned).get(scope, contextId) !== undefined,
-  }
-}
-
-/** Tasks brought in between two looks at the time. */
-const batch = 50
-
-function createFilling(db: Connection): () => boolean {
-  const find = db.prepare('SELECT next, last FROM context_fill')
-  const move = db.prepare('UPDATE context_fill SET next = ?')
-  const end = db.prepare('DELETE FROM context_fill')
-  const bring = db.prepare(
-    `INSERT OR IGNORE INTO context_task
-     SELECT scope, context_id, timestamp, id, number FROM task WHERE number BETWEEN ? AND ?`,
-  )
-  return () => {
-    const row = find.get()
-    if (row === undefined) return false
-    const last = Number(row.last)
-    const until = systemClock.elapsed() + budgetMs
-    let next = Number(row.next)
-    while (next <= last && systemClock.elapsed() < until) {
-      bring.run(next, next + batch - 1)
-      next += batch
-    }
-    if (next > last) end.run()
-    else move.run(next)
-    return next <= last
-  }
-}
-
-/** Says whether a file has all its tasks by context; once it has, it keeps them. */
-export function createReadiness(db: Connection): () => boolean {
-  const find = db.prepare('SELECT 1 FROM context_fill')
-  let ready = false
-  return () => {
-    ready ||= hasTriggers(db) && find.get() === undefined
-    return ready
-  }
-}
-
-function hasTriggers(db: Connection): boolean {
-  const find = "SELECT 1 FROM sqlite_schema WHERE name = 'context_task_deleted'"
-  return db.prepare(find).get() !== undefined
-}
-
-/** Whether a file was left while it was being filled. */
-export function isFilling(db: Connection): boolean {
-  return db.prepare('SELECT 1 FROM context_fill').get() !== undefined
 }

@@ -1,14 +1,16 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type FileRequest, openConnection, type Statement, toFault } from './driver.ts'
 import { checkFile, type OpenOptions, openWritable } from './open.ts'
+import { Spans } from './spans.ts'
 import {
   backUp,
   type Request,
   type ThreadAnswer,
+  type ThreadProgress,
   type ThreadTask,
   type WriterState,
 } from './thread.ts'
-import { createContextIndex, createRemove, createTrim, isFilling } from './trim.ts'
+import { createRemove, createTrim } from './trim.ts'
 import { createWriter } from './writer.ts'
 
 /**
@@ -53,11 +55,13 @@ async function check(port: MessagePort, file: FileRequest): Promise<void> {
 }
 
 async function write(port: MessagePort, options: OpenOptions): Promise<WriterState> {
-  const file = await openWritable(options)
-  const contexts = createContextIndex(file.db)
-  const remove = createRemove(file.db, contexts)
-  const writer = createWriter(file.db, remove)
-  const trim = createTrim(file.db, remove)
+  const file = await openWritable(options, (progress) =>
+    port.postMessage({ progress } satisfies ThreadProgress),
+  )
+  const spans = new Spans(file.db)
+  const remove = createRemove(file.db, spans)
+  const writer = createWriter(file.db, { remove, spans })
+  const trim = createTrim(file.db, { remove, spans })
   answer(port, (request) => {
     switch (request.type) {
       case 'commit': {
@@ -68,8 +72,6 @@ async function write(port: MessagePort, options: OpenOptions): Promise<WriterSta
       }
       case 'trim':
         return file.withoutSync(() => trim(request))
-      case 'fillContexts':
-        return file.withoutSync(contexts.fill)
       case 'probe':
         file.mustBeThere()
         return writer.probe()
@@ -79,7 +81,7 @@ async function write(port: MessagePort, options: OpenOptions): Promise<WriterSta
         throw new Error(`A writing thread cannot ${request.type}`)
     }
   })
-  return { checked: file.checked, filling: isFilling(file.db) }
+  return { checked: file.checked }
 }
 
 async function read(port: MessagePort, { path, driver }: FileRequest): Promise<void> {

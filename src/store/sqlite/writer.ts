@@ -13,19 +13,20 @@ import {
   type TaskRow,
   type WriteRow,
 } from './rows.ts'
+import { type Spans, toTaskPlace } from './spans.ts'
 import type { Remove } from './trim.ts'
 
 /** The writing half of the store: synchronous, on one open, migrated connection, in its own thread. */
 export function createWriter(
   db: Connection,
-  remove: Remove,
+  { remove, spans }: { readonly remove: Remove; readonly spans: Spans },
 ): {
   /** Makes all writes durable in one transaction, or none. */
   commit(rows: readonly WriteRow[]): readonly WriteResult[]
   /** Finds out whether the file takes writes. */
   probe(): void
 } {
-  const tasks = createTaskWriter(db)
+  const tasks = createTaskWriter(db, spans)
   const write = createRowWriter(db, { tasks, remove })
   const probe = db.prepare(
     "INSERT INTO probe VALUES (1, datetime('now')) ON CONFLICT DO UPDATE SET at = datetime('now')",
@@ -55,19 +56,19 @@ interface TaskRowWriter {
   write(row: TaskRow): WriteResult
   /** The number of a scope, which gets one where it has none. */
   scopeNumber(scope: ScopeText): number
-  /** Before the transaction ends: adds the tasks that it brought to the totals. */
+  /** Before the transaction ends: adds the tasks that it brought to the totals, and cuts lists that became long into spans. */
   addTotals(): void
   /** The transaction was rolled back: its tasks do not count, and numbers that it gave to scopes may go to others. */
   rolledBack(): void
 }
 
 /** A writer of tasks on an open connection. */
-function createTaskWriter(db: Connection): TaskRowWriter {
+function createTaskWriter(db: Connection, spans: Spans): TaskRowWriter {
   const scopes = new Scopes(db)
   const totals = new Totals(db)
   const slim = createSlimming(db)
-  const insert = createInsert(db, { scopes, totals })
-  const update = createUpdate(db)
+  const insert = createInsert(db, { scopes, totals, spans })
+  const update = createUpdate(db, { scopes, spans })
   const version = db.prepare('SELECT version FROM task WHERE id = ?')
   const byKey = db.prepare('SELECT id FROM task WHERE scope = ? AND idempotency_key = ?')
   return {
@@ -82,9 +83,13 @@ function createTaskWriter(db: Connection): TaskRowWriter {
       return done ? { version: next } : { conflict: Number(version.get(id)?.version ?? 0) }
     },
     scopeNumber: (scope) => scopes.numberOf(scope),
-    addTotals: () => totals.flush(),
+    addTotals() {
+      totals.flush()
+      spans.flush()
+    },
     rolledBack() {
       totals.forget()
+      spans.forget()
       scopes.forget()
     },
   }
@@ -188,7 +193,7 @@ type WriteTask = (row: TaskRow, artifacts: string | null) => boolean
 
 function createInsert(
   db: Connection,
-  { scopes, totals }: { readonly scopes: Scopes; readonly totals: Totals },
+  { scopes, totals, spans }: { scopes: Scopes; totals: Totals; spans: Spans },
 ): WriteTask {
   const insert = db.prepare(
     `INSERT INTO task (id, scope, context_id, state, timestamp, version, busy, generation, build,
@@ -205,6 +210,7 @@ function createInsert(
     const log = inline && typeof records === 'string' ? records : null
     if (!changed(insert.run(id, number, ...head, key, snapshot, artifacts, log))) return false
     totals.count(number, state)
+    spans.count(number, { contextId, state, timestamp }, 1)
     if (log === null) append(row)
     return true
   }
@@ -214,7 +220,10 @@ function createInsert(
  * SQLite writes every index anew that holds a column which is set, be it to the same value. Most writes of a running task
  * bring records alone, so these are tried first without the columns that indexes hold.
  */
-function createUpdate(db: Connection): WriteTask {
+function createUpdate(
+  db: Connection,
+  { scopes, spans }: { readonly scopes: Scopes; readonly spans: Spans },
+): WriteTask {
   const records = db.prepare(
     `UPDATE task SET version = ?, generation = ?, build = ?
      WHERE id = ? AND version = ? AND context_id = ? AND state = ? AND timestamp = ? AND busy = ?`,
@@ -226,18 +235,31 @@ function createUpdate(db: Connection): WriteTask {
     `UPDATE task SET ${columns}, snapshot_version = ?, snapshot = ?, artifacts = ? WHERE id = ? AND version = ?`,
   )
   const append = createAppend(db)
+  const place = db.prepare(
+    'SELECT context_id AS contextId, state, timestamp FROM task WHERE id = ?',
+  )
+  /** Writes columns that indexes hold, and counts the task where it is from then on. */
+  const move = ([, id, scope, contextId, state, timestamp]: TaskRow, write: () => boolean) => {
+    const number = scopes.numberOf(scope)
+    const before = spans.has(number) ? place.get(id) : undefined
+    if (!write()) return false
+    if (before === undefined) return true
+    spans.count(number, toTaskPlace(before), -1)
+    spans.count(number, { contextId, state, timestamp }, 1)
+    return true
+  }
   return (row, artifacts) => {
     const [, id, , contextId, state, timestamp, version, busy, generation, build] = row
     const [, , , , , , , , , , expected, snapshot] = row
     const head = [contextId, state, timestamp, version, busy, generation, build] as const
     const grow = (): boolean => {
-      const place = [id, expected, contextId, state, timestamp, busy] as const
-      return changed(records.run(version, generation, build, ...place))
+      const same = [id, expected, contextId, state, timestamp, busy] as const
+      return changed(records.run(version, generation, build, ...same))
     }
     const done =
       snapshot === null
-        ? grow() || changed(heads.run(...head, id, expected))
-        : changed(wholes.run(...head, version, snapshot, artifacts, id, expected))
+        ? grow() || move(row, () => changed(heads.run(...head, id, expected)))
+        : move(row, () => changed(wholes.run(...head, version, snapshot, artifacts, id, expected)))
     if (done) append(row)
     return done
   }

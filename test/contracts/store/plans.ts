@@ -1,7 +1,7 @@
 import { systemClock } from '../../../src/shared/clock.ts'
 import { openPostgresStore, type PostgresStore } from '../../../src/store/postgres/store.ts'
 import type { Write } from '../../../src/store/store.ts'
-import { pushConfig, scope, write } from './samples.ts'
+import { at, pushConfig, scope, write } from './samples.ts'
 
 /** A database to look into. */
 interface Looked {
@@ -73,6 +73,7 @@ async function fill(
 async function askEverything(store: PostgresStore, size: number): Promise<void> {
   const id = `t${Math.max(0, size - 1)}`
   const contextId = 'context 7'
+  const state = 'TASK_STATE_COMPLETED'
   for (let round = 0; round < 3; round++) {
     await store.get(id, scope)
     await store.records(id, 0)
@@ -82,6 +83,11 @@ async function askEverything(store: PostgresStore, size: number): Promise<void> 
     await store.list({ scope, limit: 10, contextId })
     await store.list({ scope, limit: 10, state: 'TASK_STATE_WORKING' })
     await store.list({ scope, limit: 10, state: 'TASK_STATE_FAILED' })
+    await store.list({ scope, limit: 10, contextId, state: 'TASK_STATE_WORKING' })
+    await store.list({ scope, limit: 10, contextId, timestampAfter: at(size >> 1) })
+    await store.list({ scope, limit: 10, timestampAfter: at(size >> 1) })
+    await store.list({ scope, limit: 10, timestampAfter: at(size >> 1), state })
+    await store.list({ scope, limit: 10, contextId, counted: false })
     await store.listAll({ limit: 10 })
     await store.listAll({ limit: 10, agent: 'agent' })
     await store.pushConfigs(id)

@@ -25,12 +25,20 @@ test('agrees with a sorted array over thousands of additions and removals', () =
       }
       const sorted = [...model.keys()].sort().reverse()
       expect(list.size).toBe(sorted.length)
-      expect([...list.descend()].map(keyOf)).toEqual(sorted)
+      expect(list.newest(every).map(keyOf)).toEqual(sorted)
       const cursor = head(from, 30)
-      expect([...list.descend(cursor)].map(keyOf)).toEqual(
+      expect(list.newest({ ...every, cursor }).map(keyOf)).toEqual(
         sorted.filter((key) => key < keyOf(cursor)),
       )
-      expect(list.countFrom(at(from))).toBe(sorted.filter((key) => key >= at(from)).length)
+      expect(list.count(at(from))).toBe(sorted.filter((key) => key >= at(from)).length)
+      for (const state of states) {
+        const ofState = sorted.filter((key) => model.get(key)?.state === state)
+        expect(list.newest({ ...every, state, floor: at(from) }).map(keyOf)).toEqual(
+          ofState.filter((key) => key >= at(from)),
+        )
+        expect(list.count('', state)).toBe(ofState.length)
+        expect(list.count(at(from), state)).toBe(ofState.filter((key) => key >= at(from)).length)
+      }
     }),
     { numRuns: 20, endOnFailure: true },
   )
@@ -40,7 +48,7 @@ test('takes heads in ascending, descending and equal order', () => {
   for (const second of [(i: number) => i, (i: number) => 5_000 - i, () => 7]) {
     const list = new OrderedHeads()
     for (let i = 0; i < 5_000; i += 1) list.add(head(second(i), i))
-    const keys = [...list.descend()].map(keyOf)
+    const keys = list.newest(every).map(keyOf)
     expect(keys).toEqual([...keys].sort().reverse())
     expect(new Set(keys).size).toBe(5_000)
   }
@@ -49,19 +57,29 @@ test('takes heads in ascending, descending and equal order', () => {
 test('reads no further than it is asked to', () => {
   const list = new OrderedHeads()
   for (let i = 0; i < 1_000; i += 1) list.add(head(i, i))
-  const page: string[] = []
-  for (const { timestamp } of list.descend(head(500, 500))) {
-    page.push(timestamp)
-    if (page.length === 3) break
-  }
-  expect(page).toEqual([at(499), at(498), at(497)])
+  let read = 0
+  const cursor = head(500, 500)
+  const counting = new Proxy(cursor, {
+    get(target, name, receiver) {
+      read += 1
+      return Reflect.get(target, name, receiver)
+    },
+  })
+  const page = list.newest({ cursor: counting, limit: 3 })
+  expect(page.map(({ timestamp }) => timestamp)).toEqual([at(499), at(498), at(497)])
+  expect(read).toBeLessThan(100)
 })
+
+const states = ['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_REJECTED'] as const
+
+const every = { limit: Number.POSITIVE_INFINITY }
 
 function head(second: number, number: number): TaskHead {
   const id = String(number).padStart(5, '0')
   const timestamp = at(second)
   const work = { busy: false, generation: 1, build: '' }
-  return { id, scope, contextId: 'c', state: 'TASK_STATE_COMPLETED', timestamp, ...work }
+  const state = states[number % 29 === 0 ? 1 : 0] ?? 'TASK_STATE_COMPLETED'
+  return { id, scope, contextId: 'c', state, timestamp, ...work }
 }
 
 function keyOf({ timestamp, id }: TaskHead): string {

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { defineAgent } from '../../../src/agents/function.ts'
 import { createServer } from '../../../src/server/index.ts'
 import { openPostgresStore, type PostgresStore } from '../../../src/store/postgres/store.ts'
+import { uncounted } from '../../../src/store/spans.ts'
 import { findTableScans } from '../../contracts/store/plans.ts'
-import { pushConfig, scope, write } from '../../contracts/store/samples.ts'
+import { at, pushConfig, scope, write } from '../../contracts/store/samples.ts'
 import { type CuttingProxy, openCuttingProxy } from '../../support/cutting-proxy.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'
 
@@ -30,6 +31,16 @@ describePostgres('the store in PostgreSQL', () => {
     const before = proxy.statements.length
     await work()
     return proxy.statements.slice(before).filter((text) => text !== 'DISCARD PLANS').length
+  }
+
+  /** Entries of the indexes, and rows of the table, that all tasks of the schema were read by so far. */
+  async function rowsRead(): Promise<number> {
+    const [row] = await database.query(
+      `SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = $1 AND relname = 'task')
+         + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'task') AS rows`,
+      [schema],
+    )
+    return Number(row?.rows)
   }
 
   it('writes a completed task with one statement, and many that come together with one as well', async () => {
@@ -135,6 +146,46 @@ describePostgres('the store in PostgreSQL', () => {
     expect(await count(() => store.get('first', scope))).toBe(1)
     expect(await count(() => store.records('first', 0))).toBe(1)
     expect(await count(() => store.list({ scope, limit: 10 }))).toBe(2)
+  })
+
+  it('reads a page of a long list and counts it in spans, by few rows of the indexes', async () => {
+    const tasks = 20_000
+    const contextId = 'long'
+    for (let from = 0; from < tasks; from += 2_000)
+      await store.commit(
+        Array.from({ length: 2_000 }, (_, i) => {
+          const state = i % 50 === 0 ? 'TASK_STATE_FAILED' : 'TASK_STATE_COMPLETED'
+          return write(`t${from + i}`, { contextId, state, second: from + i, text: '' })
+        }),
+      )
+    const longest = async () => {
+      const [row] = await database.query(
+        `SELECT count(DISTINCT list) AS lists, max(tasks) AS tasks FROM (SELECT list, sum(tasks) AS tasks
+           FROM ${schema}.span WHERE since <> '' GROUP BY list, since) s`,
+      )
+      return row?.lists === '2' && Number(row.tasks) <= 2 * uncounted
+    }
+    await expect.poll(longest).toBe(true)
+    // As autovacuum does within a minute.
+    await database.query(`ANALYZE ${schema}.task, ${schema}.span`)
+    for (const filter of [
+      { contextId },
+      { contextId, state: 'TASK_STATE_FAILED' },
+      { contextId, timestampAfter: at(tasks / 2) },
+      { timestampAfter: at(tasks / 2) },
+      { timestampAfter: at(tasks / 2), state: 'TASK_STATE_COMPLETED' },
+      { timestampAfter: at(tasks / 2), state: 'TASK_STATE_FAILED' },
+    ] as const) {
+      const before = await rowsRead()
+      const reader = await openPostgresStore({ url: database.url, schema, logger: false })
+      const { total } = await reader.list({ scope, limit: 10, ...filter })
+      await reader.close()
+      const share = 'state' in filter ? (filter.state === 'TASK_STATE_FAILED' ? 0.02 : 0.98) : 1
+      expect(total).toBe(share * ('timestampAfter' in filter ? tasks / 2 : tasks))
+      // Of the span that holds the moment, and the page.
+      const read = (await rowsRead()) - before
+      expect([filter, read < 2 * uncounted + 500 || read]).toEqual([filter, true])
+    }
   })
 
   it('finds everything by an index, however small a table was when it was first asked', async () => {

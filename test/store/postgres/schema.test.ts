@@ -42,13 +42,13 @@ describePostgres('the schema in PostgreSQL', () => {
     await withConnections(1, async ([one]) => {
       if (!one) throw new Error('no connection')
       await migrateDatabase(one, names)
-      await expect(migrateDatabase(one, names, [...databaseMigrations, more, bad])).rejects.toThrow(
-        'division',
-      )
+      await expect(
+        migrateDatabase(one, names, undefined, [...databaseMigrations, more, bad]),
+      ).rejects.toThrow('division')
       expect(await metaOf(schema)).toEqual([
         { schema: databaseMigrations.length, oldest_reader: 1 },
       ])
-      await migrateDatabase(one, names, [...databaseMigrations, more])
+      await migrateDatabase(one, names, undefined, [...databaseMigrations, more])
       expect(await metaOf(schema)).toEqual([
         { schema: databaseMigrations.length + 1, oldest_reader: 1 },
       ])

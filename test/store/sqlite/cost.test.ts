@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { uncounted } from '../../../src/store/spans.ts'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
-import { createContextIndex, createRemove, createTrim } from '../../../src/store/sqlite/trim.ts'
+import { Spans } from '../../../src/store/sqlite/spans.ts'
+import { createRemove, createTrim } from '../../../src/store/sqlite/trim.ts'
 import type { LogRecord, Store, TaskWrite } from '../../../src/store/store.ts'
 import { createFakeClock } from '../../../src/testing/index.ts'
-import { at, idOf, scope, write } from '../../contracts/store/samples.ts'
+import { at, scope, write } from '../../contracts/store/samples.ts'
 import { useFolder } from './folder.ts'
 
 const { path, open } = useFolder()
@@ -100,23 +102,6 @@ test('a status message that the history ends with is stored once', async () => {
 })
 
 describe('what takes long', () => {
-  test('is counted in another thread: the event loop goes on', async () => {
-    const store = await open('t.db', { synchronous: 'NORMAL' })
-    await store.commit(Array.from({ length: 6_000 }, (_, i) => write(`t${i}`, { second: i })))
-    let turns = 0
-    const count = async (timestampAfter: string): Promise<number> => {
-      turns = 0
-      const timer = setImmediate(() => (turns += 1))
-      const { total } = await store.list({ scope, limit: 1, timestampAfter })
-      clearImmediate(timer)
-      return total
-    }
-    expect(await count(at(5_990))).toBe(10)
-    expect(turns).toBe(0)
-    expect(await count(at(10))).toBe(5_990)
-    expect(turns).toBe(1)
-  })
-
   test('is dropped in small steps: a commit comes in between', async () => {
     const clock = createFakeClock(Date.parse(at(0)))
     const store = await open('t.db', { maxAgeMs: 1_000, clock, synchronous: 'NORMAL' })
@@ -142,8 +127,37 @@ test('nothing large stands in a table without row ids, whose rows are compared a
   const db = await openConnection(path('t.db'))
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE sql LIKE '%WITHOUT ROWID%'")
   // Both hold ids, states and times alone.
-  expect(tables.all().map(({ name }) => name)).toEqual(['total', 'context_task'])
+  expect(tables.all().map(({ name }) => name)).toEqual(['total', 'span'])
   db.close()
+})
+
+test('a long list is counted in spans as it grows, and no list makes a table, an index or a trigger', async () => {
+  const store = await open('t.db', { synchronous: 'NORMAL' })
+  const made = async (): Promise<unknown> => {
+    const db = await openConnection(path('t.db'))
+    const names = db.prepare('SELECT name FROM sqlite_schema ORDER BY name').all()
+    db.close()
+    return names
+  }
+  const before = await made()
+  const contextId = 'long'
+  for (let from = 0; from < 4 * uncounted; from += 1_000)
+    await store.commit(
+      Array.from({ length: 1_000 }, (_, i) =>
+        write(`t${from + i}`, { second: from + i, contextId, text: '' }),
+      ),
+    )
+  const list = await store.list({ scope, contextId, limit: 1, timestampAfter: at(uncounted) })
+  expect(list.total).toBe(3 * uncounted)
+  expect(await made()).toEqual(before)
+  const db = await openConnection(path('t.db'))
+  const spans = db
+    .prepare(`SELECT list, since, tasks FROM span WHERE since <> '' ORDER BY tasks DESC`)
+    .all()
+  db.close()
+  expect(new Set(spans.map((span) => span.list))).toEqual(new Set(['', ':long']))
+  // A span is cut when one of so many writes is looked at.
+  expect(Number(spans[0]?.tasks)).toBeLessThanOrEqual(uncounted + 1_000)
 })
 
 test('a step of retention takes away a part of a long log', async () => {
@@ -152,7 +166,8 @@ test('a step of retention takes away a part of a long log', async () => {
   await store.commit([write('t', { expectedVersion: 3_001 })])
   await store.close()
   const db = await openConnection(path('t.db'))
-  const trim = createTrim(db, createRemove(db, createContextIndex(db)))
+  const spans = new Spans(db)
+  const trim = createTrim(db, { remove: createRemove(db, spans), spans })
   const rows = () => Number(db.prepare('SELECT count(*) AS rows FROM log').get()?.rows)
   const request = {
     floor: at(1),
@@ -166,37 +181,6 @@ test('a step of retention takes away a part of a long log', async () => {
   expect(rows()).toBe(0)
   expect(db.prepare('SELECT count(*) AS tasks FROM task').get()?.tasks).toBe(0)
   db.close()
-})
-
-describe('tasks by context', () => {
-  test('are brought in step by step, whatever changes meanwhile', async () => {
-    const store = await open('t.db', { synchronous: 'NORMAL' })
-    const state = 'TASK_STATE_WORKING'
-    const contextId = 'shared'
-    await store.commit(
-      Array.from({ length: 5_000 }, (_, i) =>
-        write(`t${i}`, { second: i, state, contextId: i % 2 ? contextId : `c${i}` }),
-      ),
-    )
-    await store.close()
-    const db = await openConnection(path('t.db'))
-    const contexts = createContextIndex(db)
-    expect(contexts.fill()).toBe(true)
-    db.close()
-
-    const again = await open('t.db', { synchronous: 'NORMAL' })
-    await again.commit([
-      { type: 'deleteTask', id: 't1' },
-      { type: 'deleteTask', id: 't4999' },
-      write('t3', { expectedVersion: 1, second: 9_000, contextId }),
-      write('t4997', { expectedVersion: 1, second: 9_001, contextId }),
-      write('new', { second: 9_002, contextId }),
-    ])
-    const page = await again.list({ scope, contextId, limit: 4 })
-    expect(page.total).toBe(2_499)
-    expect(page.tasks.map(idOf)).toEqual(['new', 't4997', 't3', 't4995'])
-    expect((await again.list({ scope, contextId: 'c4', limit: 4 })).tasks.map(idOf)).toEqual(['t4'])
-  })
 })
 
 /** A task that ended in one commit, its answer in so many chunks. */

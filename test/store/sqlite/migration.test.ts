@@ -1,8 +1,11 @@
 import { copyFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { silent } from '../../../src/shared/log.ts'
 import { type Connection, openConnection, type Row } from '../../../src/store/sqlite/driver.ts'
+import { migrate, migrations } from '../../../src/store/sqlite/schema.ts'
 import type { LogRecord, Scope } from '../../../src/store/store.ts'
+import { at, scope } from '../../contracts/store/samples.ts'
 import { isChange } from '../../fixtures/records.ts'
 import { damage } from './damage.ts'
 import { drivers } from './drivers.ts'
@@ -90,6 +93,39 @@ describe.each(drivers)('a file of the first schema, migrated by %s', (driver) =>
     const page = await store.list({ scope: head.scope, contextId: head.contextId, limit: 9 })
     expect(page).toMatchObject({ total: 1, tasks: [{ head: { id: 'asks' } }] })
   })
+})
+
+test('a large file of an older schema is counted and indexed before it opens, and the log says so', async () => {
+  const db = await openConnection(path('t.db'))
+  db.prepare('PRAGMA journal_mode = WAL').get()
+  migrate(db, migrations.slice(0, 3))
+  db.exec(`INSERT INTO scope VALUES (1, 'agent', 'tenant', 'owner');
+    WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
+    INSERT INTO task (id, scope, context_id, state, timestamp, version, busy, generation, build, snapshot_version, snapshot)
+    SELECT 't' || i, 1, CASE i % 2 WHEN 0 THEN 'long' ELSE 'c' || i END, 'TASK_STATE_COMPLETED',
+      strftime('%Y-%m-%dT%H:%M:%fZ', ${Date.parse(at(0)) / 1_000} + i, 'unixepoch'), 1, 0, 1, '', 1,
+      '{"status":{},"id":"' || hex(zeroblob(400)) || '"}' FROM n;
+    INSERT INTO total SELECT scope, state, count(*) FROM task GROUP BY scope, state`)
+  db.close()
+  const said: string[] = []
+  const info = (_: object, message: string) => void said.push(message)
+  const store = await open('t.db', { logger: { ...silent, info } })
+  expect(said).toEqual([
+    'Migrates the task store to a newer schema before it is used',
+    'The task store is migrated',
+  ])
+  const list = { scope, contextId: 'long', limit: 1 }
+  expect(await store.list(list)).toMatchObject({ total: 5_000, tasks: [{ head: { id: 't9998' } }] })
+  expect((await store.list({ ...list, timestampAfter: at(9_000) })).total).toBe(500)
+  expect((await store.list({ scope, limit: 1, timestampAfter: at(9_001) })).total).toBe(999)
+  const counted = await openConnection(path('t.db'))
+  const spans = counted.prepare(`SELECT list, count(*) AS spans, sum(tasks) AS tasks FROM span
+    WHERE since <> '' GROUP BY list ORDER BY list`)
+  expect(spans.all()).toEqual([
+    { list: '', spans: 10, tasks: 10_000 },
+    { list: ':long', spans: 5, tasks: 5_000 },
+  ])
+  counted.close()
 })
 
 test('a file that is damaged is not migrated', async () => {

@@ -19,18 +19,18 @@ const filters: TaskListFilter[] = Array.from({ length: 16 }, (_, bits) =>
   Object.assign({ scope, limit: 50 }, ...options.filter((_, bit) => (bits >> bit) & 1)),
 )
 
-test('every list walks one index: no table is scanned and nothing is sorted', async () => {
+test('every list walks an index: no table is scanned, and nothing beyond the page is sorted', async () => {
   const db = await openConnection(path('t.db'))
   migrate(db)
   for (const filter of filters)
-    for (const query of [
-      pageQuery(filter),
-      totalQuery(filter),
-      totalQuery(filter, { atMost: 9 }),
-    ]) {
+    for (const query of [pageQuery(filter), totalQuery(filter)]) {
       const plan = planOf(db, query)
       expect(plan.length).toBeGreaterThan(0)
-      for (const step of plan) expect(step).not.toMatch(/SCAN (?!\(subquery)|TEMP B-TREE/)
+      expect(plan.filter((step) => /SCAN (?!\(subquery|CONSTANT)/.test(step))).toEqual([])
+      // A list of a context merges the newest of each state: so many entries of the index are sorted, and the page.
+      const isMerged = filter.contextId !== undefined && filter.state === undefined
+      const sorts = plan.filter((step) => step.includes('TEMP B-TREE')).length
+      expect(sorts).toBe(isMerged && query.sql.includes('UNION') ? 2 : 0)
     }
   db.close()
 })
@@ -41,13 +41,13 @@ test('a list over all scopes walks an index, and reads documents for its page al
   for (const filter of filters) {
     const { scope: _, ...rest } = filter
     for (const agent of [undefined, 'a']) {
-      const query = allPageQuery({ ...rest, ...(agent !== undefined && { agent }) }, true)
+      const query = allPageQuery({ ...rest, ...(agent !== undefined && { agent }) })
       const plan = planOf(db, query)
-      expect(plan.join('; ')).toMatch(/INDEX (task_of_all|task_by_state)|context_task/)
+      expect(plan.join('; ')).toMatch(/INDEX (task_of_all|task_by_state|task_by_context)/)
       expect(plan.join('; ')).not.toMatch(/SCAN task(?! USING)/)
     }
   }
-  const newest = planOf(db, allPageQuery({ limit: 50 }, true))
+  const newest = planOf(db, allPageQuery({ limit: 50 }))
   expect(newest.filter((step) => step.includes('TEMP B-TREE')).length).toBeLessThanOrEqual(1)
   db.close()
 })
