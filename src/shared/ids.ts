@@ -13,18 +13,19 @@ const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
  * are drawn in advance, as `crypto.randomUUID` does it.
  */
 export const newId: () => string =
-  typeof Buffer === 'function' ? createFlatIds() : () => crypto.randomUUID()
+  typeof Buffer === 'function' ? createFlatIds(4) : () => crypto.randomUUID()
 
 /**
- * A UUID that begins with a moment, in milliseconds (version 7), as one flat string. Rows that are found by such ids come to stand
- * side by side in an index as they are written, instead of one on each page.
+ * A UUID that begins with a moment, in milliseconds (version 7), as one flat string. Each is after the one before it, so what is
+ * found by such ids comes to stand side by side in an index as it is written, instead of one on each page.
  */
 export const newTimedId: (now: number) => string =
-  typeof Buffer === 'function' ? createFlatIds() : () => crypto.randomUUID()
+  typeof Buffer === 'function' ? createFlatIds(7) : () => crypto.randomUUID()
 
-function createFlatIds(): (now?: number) => string {
+function createFlatIds(version: 4 | 7): (now?: number) => string {
   const random = new Uint8Array(256 * idBytes)
   const text = Buffer.from('00000000-0000-4000-8000-000000000000')
+  const stamp = version === 7 ? createStamp() : undefined
   let used = random.length
 
   return (now) => {
@@ -32,21 +33,44 @@ function createFlatIds(): (now?: number) => string {
       crypto.getRandomValues(random)
       used = 0
     }
-    // The upper 32 bits and the lower 16: a shift has 32 at most.
-    const upper = Math.floor((now ?? 0) / 0x10000)
+    stamp?.(random, used, now ?? 0)
     for (let i = 0; i < idBytes; i++) {
-      let byte = random[used + i] ?? 0
-      if (now !== undefined && i < 6)
-        byte = (i < 4 ? upper >>> (24 - 8 * i) : now >>> (40 - 8 * i)) & 255
+      const byte = random[used + i] ?? 0
       const place = places[i] ?? 0
       text[place] = digits[byte >> 4] ?? 0
       text[place + 1] = digits[byte & 15] ?? 0
     }
     // RFC 9562: the version is a digit of its own, the variant the upper bits of another.
-    text[14] = digits[now === undefined ? 4 : 7] ?? 0
+    text[14] = digits[version] ?? 0
     text[19] = digits[8 | ((random[used + 8] ?? 0) & 3)] ?? 0
     used += idBytes
     return text.toString('latin1')
+  }
+}
+
+/** The largest number within one millisecond. */
+const maxSequence = 0xfff
+
+/** Writes the moment and a number that rises within it over the first eight bytes of an id (RFC 9562 §6.2, method 1). */
+function createStamp(): (bytes: Uint8Array, at: number, now: number) => void {
+  let last = 0
+  let sequence = 0
+  return (bytes, at, now) => {
+    if (now > last) {
+      last = now
+      // It begins in the lower quarter, so that it has room to rise.
+      sequence = ((bytes[at + 6] ?? 0) << 2) & (maxSequence >> 2)
+    } else if (++sequence > maxSequence) {
+      last += 1
+      sequence = 0
+    }
+    // A shift has 32 bits at most.
+    const upper = Math.floor(last / 0x10000)
+    for (let i = 0; i < 4; i++) bytes[at + i] = upper >>> (24 - 8 * i)
+    bytes[at + 4] = last >>> 8
+    bytes[at + 5] = last
+    bytes[at + 6] = sequence >> 8
+    bytes[at + 7] = sequence
   }
 }
 

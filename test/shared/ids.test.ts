@@ -25,5 +25,7 @@ test('timed ids are UUIDs of version 7: they begin with the moment, and are neve
     expect(Number.parseInt(id.replace('-', '').slice(0, 12), 16)).toBe(now)
   }
   expect(new Set(ids).size).toBe(ids.length)
-  expect(newTimedId(now + 1) > newTimedId(now)).toBe(true)
+  expect(ids.toSorted()).toEqual(ids)
+  const last = newTimedId(now + 1)
+  for (const earlier of [now, 0]) expect(newTimedId(earlier) > last).toBe(true)
 })
