@@ -1,6 +1,7 @@
 /**
  * `npm run simulate -- [--seed 7] [--runs 200] [--seconds 60] [--plant BUG] [--trace] [--json]`: lets virtual replicas with
- * the real engine serve users on one database while processes die and stand still, connections break and answers get lost.
+ * the real engine and the real coordination of the PostgreSQL store serve users on one simulated database while processes die
+ * and stand still, connections break or fall silent, statements are slow, rows are locked and answers get lost.
  * Each run follows from its seed alone. Prints the seeds of runs in which something happened that must not; exits 1 then.
  * With `--plant` a mistake is built in, and it exits 1 if nothing finds it.
  */

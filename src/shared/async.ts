@@ -213,13 +213,13 @@ interface Backoff {
   readonly baseMs?: number
   /** The longest wait; 30,000 if absent. */
   readonly maxMs?: number
-  /** A number in [0, 1); spreads callers that failed together. */
-  readonly random: () => number
+  /** A number in [0, 1); spreads callers that failed together. `Math.random` if absent. */
+  readonly random?: () => number
 }
 
 /** How long to wait after a number of failures: exponential, at least half of it, the other half at random. */
 export function backoffMs(failures: number, backoff: Backoff): number {
-  const { baseMs = 250, maxMs = 30_000, random } = backoff
+  const { baseMs = 250, maxMs = 30_000, random = Math.random } = backoff
   const whole = Math.min(maxMs, baseMs * 2 ** Math.max(0, failures - 1))
   return Math.round(whole / 2 + (whole / 2) * random())
 }

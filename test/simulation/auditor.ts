@@ -88,8 +88,9 @@ export function createAuditor(
       else hooks.removed(write.taskId, write.id)
     },
     claimed({ id, agent, build: own }, build, by) {
-      for (const { number, serving } of database.registrations.values())
-        if (own !== build && isLiving(database, number))
+      // One that has just come may not have been there when it was looked for.
+      for (const { number, serving, since } of database.registrations.values())
+        if (own !== build && isLiving(database, number) && world.now() - since > 1_000)
           if (serving.some((one) => one.agent === agent && one.build === own))
             ledger.violate(`${by} of build ${build} took task ${id} while ${number} had its own`)
     },

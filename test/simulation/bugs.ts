@@ -14,6 +14,14 @@ export type Bug =
   | 'claim-any-build'
   /** Changes that wait for a task are forgotten when another replica claims it. */
   | 'changes-forgotten'
+  /** The query for what the dead have left is compiled at each execution, which takes about a lease. */
+  | 'expensive-claim'
+  /** The heartbeat shares its connection with the look for the dead. */
+  | 'beat-behind-look'
+  /** A transaction is sent statement by statement, and waits without end for its client; no connection ends another's. */
+  | 'transaction-without-deadline'
+  /** An attempt to commit has no deadline of its own, and a replica that cannot write keeps its lease. */
+  | 'commit-without-deadline'
 
 export const bugs: readonly Bug[] = [
   'notify-after-commit',
@@ -23,4 +31,8 @@ export const bugs: readonly Bug[] = [
   'deliveries-of-the-dead',
   'claim-any-build',
   'changes-forgotten',
+  'expensive-claim',
+  'beat-behind-look',
+  'transaction-without-deadline',
+  'commit-without-deadline',
 ]

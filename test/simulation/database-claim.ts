@@ -1,43 +1,51 @@
 import { toTimestamp } from '../../src/shared/clock.ts'
 import { claimable } from '../../src/store/documents.ts'
-import type { ClaimRequest, LogRecord, TaskHead } from '../../src/store/store.ts'
-import { type Database, isLiving, type Row, removeMail } from './database.ts'
+import type { DatabaseRow } from '../../src/store/postgres/connection.ts'
+import type { LogRecord, TaskHead } from '../../src/store/store.ts'
+import { type Database, isLiving, notify, type Row, removeMail } from './database.ts'
+import type { Wanted } from './statements.ts'
 import { epoch } from './world.ts'
 
 /** Who claims what. */
-export interface Claim {
+export interface Claim extends Wanted {
   readonly me: number
   /** The process behind that number. */
   readonly process: string
-  readonly wanted: ClaimRequest
-  /** Whether a task of this build may be taken, where no living replica has that. */
-  mayTakeForeign(row: Row): boolean
+  /** Who has the locks of this statement; rows that another has are skipped. */
+  readonly backend: object
 }
 
 /** Takes on tasks with work left whose replica is dead or has left: each gets a record, so that its version moves. */
 export async function claimTasks(database: Database, claim: Claim): Promise<readonly TaskHead[]> {
-  const { memory, rows } = database
-  const heads: TaskHead[] = []
-  for (const row of orphansOf(database)) {
-    const stored = isWanted(database, row, claim) ? await memory.get(row.id) : undefined
-    if (stored) heads.push(stored.head)
-  }
-  const { limit, after } = claim.wanted
-  // What is left of a task may be in its inbox alone.
-  const chosen = claimable(
-    heads.map((head) => ({ ...head, busy: true })),
-    {
-      ...(limit !== undefined && { limit }),
-      ...(after && { after }),
-    },
+  const { locks, bugs, rows } = database
+  const wanted = bugs.has('claim-any-build') ? { ...claim, builds: undefined } : claim
+  const free = (await leftToTake(database, { ...wanted, limit: undefined })).filter(
+    ({ id }) => !locks.isTaken(id, claim.backend),
   )
   const taken: TaskHead[] = []
-  for (const { id } of chosen) {
-    const row = rows.get(id)
-    const head = heads.find((one) => one.id === id)
-    if (row && head) taken.push(await take(database, { row, head, claim }))
+  for (const head of free.slice(0, claim.limit)) {
+    const row = rows.get(head.id)
+    if (row) taken.push(await take(database, { row, head, claim }))
   }
   return taken
+}
+
+/** Tasks with work left that no living replica has, in the order in which they are claimed. */
+export async function leftToTake(
+  database: Database,
+  { agent, builds, limit, after }: Wanted,
+): Promise<readonly TaskHead[]> {
+  const heads: TaskHead[] = []
+  for (const { id, build } of orphansOf(database)) {
+    const stored = builds?.includes(build) === false ? undefined : await database.memory.get(id)
+    // What is left of a task may be in its inbox alone.
+    if (stored) heads.push({ ...stored.head, busy: true })
+  }
+  return claimable(heads, {
+    after,
+    ...(agent !== undefined && { agent }),
+    ...(limit !== undefined && { limit }),
+  })
 }
 
 /** Tasks with work left that no living replica has. */
@@ -46,14 +54,21 @@ export function* orphansOf(database: Database): Iterable<Row> {
     if (row.replica !== undefined && !isLiving(database, row.replica)) yield row
 }
 
-function isWanted(database: Database, row: Row, { wanted, mayTakeForeign }: Claim): boolean {
-  if (wanted.agent !== undefined && row.agent !== wanted.agent) return false
-  if (database.bugs.has('claim-any-build')) return true
-  if (wanted.build === undefined || row.build === wanted.build || row.build === '') return true
-  return !isServed(database, row) && mayTakeForeign(row)
+/** The builds of such tasks, and whether a living replica has each. */
+export function servedBuilds(database: Database): readonly DatabaseRow[] {
+  const found = new Map<string, DatabaseRow>()
+  for (const { agent, build } of orphansOf(database)) {
+    const shown = database.bugs.has('claim-any-build') ? '' : build
+    found.set(`${agent} ${shown}`, {
+      agent,
+      build: shown,
+      served: isServed(database, agent, build),
+    })
+  }
+  return [...found.values()]
 }
 
-function isServed(database: Database, { agent, build }: Row): boolean {
+function isServed(database: Database, agent: string, build: string): boolean {
   for (const { number, serving } of database.registrations.values())
     if (
       isLiving(database, number) &&
@@ -70,7 +85,8 @@ async function take(
   const { memory, registrations, observer } = database
   const { me, process } = claim
   const before = { replica: row.replica, process: row.process }
-  observer?.claimed?.(row, claim.wanted.build ?? row.build, me)
+  const served = registrations.get(me)?.serving.find(({ agent }) => agent === row.agent)
+  observer?.claimed?.(row, served?.build ?? row.build, me)
   if (database.bugs.has('changes-forgotten')) forgetChanges(database, row)
   row.replica = me
   row.process = process
@@ -78,11 +94,16 @@ async function take(
     (number) => registrations.has(number) && isLiving(database, number),
   )
   if (database.bugs.has('claim-without-record')) return head
-  const version = (await memory.get(row.id))?.version ?? 0
+  const stored = await memory.get(row.id)
+  const expectedVersion = stored?.version ?? 0
+  const version = expectedVersion + 1
   const at = toTimestamp(epoch + database.now())
-  const records: LogRecord[] = [{ seq: version + 1, kind: 'claim', by: me, at }]
-  await memory.commit([{ type: 'task', head, expectedVersion: version, records }])
-  observer?.stored({ head, records, version: version + 1, by: me, process, before, row })
+  const records: LogRecord[] = [{ seq: version, kind: 'claim', by: me, at }]
+  const own = { ...head, busy: row.busy }
+  await memory.commit([{ type: 'task', head: own, expectedVersion, records }])
+  observer?.stored({ head: own, records, version, by: me, process, before, row })
+  for (const watcher of row.watchers)
+    if (watcher !== me) notify(database, watcher, { kind: 'grown', taskId: row.id, version })
   return head
 }
 

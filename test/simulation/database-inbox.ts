@@ -9,32 +9,31 @@ export interface Forwarding {
   readonly maxWaiting: number
 }
 
-/** Stores an entry for the replica that runs a task, and tells it; an entry that waits already is not stored twice. */
+/** Stores an entry for the replica that runs a task, and tells it; false where there is no such replica, no room, or it waits already. */
 export function forwardEntry(
   database: Database,
   { taskId, entry, maxWaiting }: Forwarding,
-): 'stored' | 'idle' | 'full' {
+): boolean {
   const row = database.rows.get(taskId)
-  if (!row || row.replica === undefined) return 'idle'
+  if (!row || row.replica === undefined) return false
   const items = database.inbox.get(taskId) ?? []
-  if (items.some((item) => item.entry.key === entry.key)) return 'stored'
-  if (row.mail >= maxWaiting) return 'full'
+  if (items.some((item) => item.entry.key === entry.key) || row.mail >= maxWaiting) return false
   row.mail += 1
   database.inbox.set(taskId, [...items, { number: database.nextNumber(), entry }])
   database.observer?.mailed(taskId, entry.key, 'stored')
   notify(database, row.replica, { kind: 'mail', taskId, agent: row.agent })
-  return 'stored'
+  return true
 }
 
 /** Whether an entry was stored: it waits, or the log has it. */
 export async function isForwarded(
-  database: Database,
-  { taskId, entry }: Forwarding,
+  { memory, inbox }: Database,
+  taskId: string,
+  key: string,
 ): Promise<boolean> {
-  const { memory, inbox } = database
-  if (inbox.get(taskId)?.some((item) => item.entry.key === entry.key)) return true
+  if (inbox.get(taskId)?.some((item) => item.entry.key === key)) return true
   const records = await memory.records(taskId, 0)
-  return records.some((record) => entryIn(record) === entry.key)
+  return records.some((record) => entryIn(record) === key)
 }
 
 function entryIn(record: LogRecord): string | undefined {

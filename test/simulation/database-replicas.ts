@@ -1,33 +1,31 @@
-import type { AgentBuild, ClusterFacts, HeldTask } from '../../src/store/feed.ts'
+import type { AgentBuild, HeldTask } from '../../src/store/feed.ts'
+import type { DatabaseRow } from '../../src/store/postgres/connection.ts'
 import { type Database, isLiving, type Note, notify, type Registration } from './database.ts'
 import { orphansOf } from './database-claim.ts'
 import { deliveryKey } from './database-deliveries.ts'
+import { epoch } from './world.ts'
 
 /** Who registers. */
 export interface Joining {
   readonly name: string
   readonly serving: readonly AgentBuild[]
   readonly leaseMs: number
+  /** The number that this process had before; its lease is over. */
+  readonly former: number
   tell(note: Note): void
-}
-
-/** What a beat or a look brings back. */
-export interface Pulse {
-  /** Whether the registration still holds. */
-  readonly alive: boolean
-  /** The database's time. */
-  readonly now: number
-  readonly replicas: number
 }
 
 /** Registers a replica under a number that was never used; its session holds the lock from here on. */
 export function register(
   database: Database,
-  { name, serving, leaseMs, tell }: Joining,
+  { name, serving, leaseMs, former, tell }: Joining,
 ): Registration {
+  const before = database.registrations.get(former)
+  if (before) before.aliveUntil = database.now()
   const registration: Registration = {
     number: database.nextNumber(),
     name,
+    since: database.now(),
     serving,
     aliveUntil: database.now() + leaseMs,
     locked: true,
@@ -37,22 +35,37 @@ export function register(
   return registration
 }
 
-/** Extends a lease that still holds. */
-export function beat(database: Database, number: number, leaseMs: number): Pulse {
+/** Extends a lease that still holds; false where it does not. */
+export function beat(database: Database, number: number, leaseMs: number): boolean {
   const known = database.registrations.get(number)
   const alive = known !== undefined && known.aliveUntil > database.now()
   if (alive) known.aliveUntil = database.now() + leaseMs
-  return { alive, now: database.now(), replicas: countLiving(database) }
+  return alive
 }
 
-/** Whether there is something that no living replica has. */
-export async function hasOrphans(database: Database): Promise<boolean> {
-  for (const _ of orphansOf(database)) return true
+/** The database's time of day. */
+export function timeOf(database: Database): number {
+  return epoch + database.now()
+}
+
+/** Which replicas live, and which do not though there is work of theirs. */
+export async function lookForDead(database: Database): Promise<DatabaseRow> {
+  const live = [...database.registrations.keys()].filter((number) => isLiving(database, number))
+  const orphaned = new Set<number>()
+  for (const { replica } of orphansOf(database)) orphaned.add(replica ?? 0)
   for (const { taskId, id } of await database.memory.claimDeliveries()) {
     const deliverer = database.deliverers.get(deliveryKey(taskId, id))
-    if (deliverer !== undefined && !isLiving(database, deliverer)) return true
+    if (deliverer !== undefined && !isLiving(database, deliverer)) orphaned.add(deliverer)
   }
-  return false
+  return { live, orphaned: [...orphaned] }
+}
+
+/** Removes registrations that are long over and have nothing left. */
+export function forgetDead(database: Database): void {
+  const delivering = new Set(database.deliverers.values())
+  for (const { number, aliveUntil } of [...database.registrations.values()])
+    if (aliveUntil < database.now() - 60_000 && heldBy(database, number).length === 0)
+      if (!delivering.has(number)) database.registrations.delete(number)
 }
 
 /** Leaves: what was this replica's is free, and the others are told. */
@@ -92,9 +105,10 @@ export function heldBy({ rows }: Database, number: number, agent?: string): read
 export function setWatching(
   { rows }: Database,
   number: number,
-  changes: ReadonlyMap<string, boolean>,
+  taskIds: readonly string[],
+  isWatching: boolean,
 ): void {
-  for (const [taskId, isWatching] of changes) {
+  for (const taskId of taskIds) {
     const row = rows.get(taskId)
     if (!row) continue
     const others = row.watchers.filter((one) => one !== number)
@@ -102,34 +116,30 @@ export function setWatching(
   }
 }
 
-/** How far tasks are; 0 for those that are not there. */
+/** How far tasks are, and whether they name a replica among their watchers; without those that are not there. */
 export async function versionsOf(
-  { memory }: Database,
+  { memory, rows }: Database,
   taskIds: Iterable<string>,
-): Promise<ReadonlyMap<string, number>> {
-  const versions = new Map<string, number>()
-  for (const taskId of taskIds) versions.set(taskId, (await memory.get(taskId))?.version ?? 0)
-  return versions
+  number: number,
+): Promise<readonly DatabaseRow[]> {
+  const found: DatabaseRow[] = []
+  for (const id of taskIds) {
+    const version = (await memory.get(id))?.version
+    const listed = rows.get(id)?.watchers.includes(number) === true
+    if (version !== undefined) found.push({ id, version, listed })
+  }
+  return found
 }
 
-/** How the replicas stand. */
-export function factsOf(database: Database, replica: number): ClusterFacts {
-  const { registrations, inbox } = database
-  const members = [...registrations.values()].map(({ number, name, serving, aliveUntil }) => ({
+/** The replicas, for people. */
+export function membersOf(database: Database): readonly DatabaseRow[] {
+  return [...database.registrations.values()].map(({ number, name, serving, aliveUntil }) => ({
     number,
     name,
-    agents: serving,
+    agents: serving.map(({ agent }) => agent),
+    builds: serving.map(({ build }) => build),
     alive: isLiving(database, number),
-    leaseMs: aliveUntil - database.now(),
+    lease_ms: aliveUntil - database.now(),
     tasks: heldBy(database, number).length,
   }))
-  const orphans = [...orphansOf(database)].length
-  const waiting = [...inbox.values()].reduce((sum, items) => sum + items.length, 0)
-  return { replica, members, orphans, inbox: waiting, synchronousStandby: false }
-}
-
-function countLiving(database: Database): number {
-  let count = 0
-  for (const number of database.registrations.keys()) if (isLiving(database, number)) count++
-  return count
 }

@@ -1,11 +1,16 @@
 import type { AgentBuild, InboxItem } from '../../src/store/feed.ts'
 import { createMemoryStore, type MemoryStoreOptions } from '../../src/store/memory/store.ts'
 import type { LogRecord, Store, TaskHead, Write } from '../../src/store/store.ts'
+import type { Random } from '../durability/random.ts'
+import type { Work } from './backend.ts'
 import type { Bug } from './bugs.ts'
+import { createRowLocks, type RowLocks } from './row-locks.ts'
+import type { World } from './world.ts'
 
 /**
  * The database that virtual replicas share: a real memory store for tasks, logs and webhooks, and beside it the columns and
- * tables that only replicas need. One operation at a time, whole or not at all, as a transaction would do it.
+ * tables that only replicas need. What a statement does, it does whole or not at all at one moment; before that it takes
+ * its time and waits for the locks of its rows.
  */
 export interface Database {
   readonly memory: Store
@@ -17,6 +22,14 @@ export interface Database {
   /** Who delivers a webhook, by task and config. */
   readonly deliverers: Map<string, number>
   readonly bugs: ReadonlySet<Bug>
+  readonly locks: RowLocks
+  /** Its processes, one per connection; each ends itself if what it works on is so many milliseconds old. */
+  readonly backends: Map<number, (ageMs: number) => void>
+  addBackend(terminate: (ageMs: number) => void): number
+  /** A kind of statement that takes long in this run, and how long; undefined where none does. */
+  slow: SlowStatement | undefined
+  /** How long it works on a statement before that takes effect, in milliseconds. */
+  costOf(work: Pick<Work, 'what' | 'rows'>): number
   /** Its own time. */
   now(): number
   /** The next number of a sequence that never goes back. */
@@ -25,6 +38,12 @@ export interface Database {
   exclusive<T>(work: () => Promise<T>): Promise<T>
   /** Sees what was stored, for those who look for mistakes. */
   observer: DatabaseObserver | undefined
+}
+
+/** A kind of statement that takes long, as one for which the database makes a bad plan. */
+export interface SlowStatement {
+  readonly what: string
+  readonly ms: number
 }
 
 /** The columns of a task that say who runs it. */
@@ -47,6 +66,8 @@ export interface Row {
 export interface Registration {
   readonly number: number
   readonly name: string
+  /** When it was made. */
+  readonly since: number
   serving: readonly AgentBuild[]
   /** In the database's time. */
   aliveUntil: number
@@ -92,27 +113,52 @@ export interface Change {
 
 /** Makes an empty database. */
 export function createDatabase(
-  now: () => number,
+  world: Pick<World, 'now' | 'random'>,
   options: { readonly memory?: MemoryStoreOptions; readonly bugs?: readonly Bug[] } = {},
 ): Database {
   let number = 0
+  let backend = 0
   let last: Promise<unknown> = Promise.resolve()
-  return {
+  const database: Database = {
     memory: createMemoryStore({ maxRecords: Number.POSITIVE_INFINITY, ...options.memory }),
     rows: new Map(),
     inbox: new Map(),
     registrations: new Map(),
     deliverers: new Map(),
     bugs: new Set(options.bugs),
+    locks: createRowLocks(),
+    backends: new Map(),
+    addBackend(terminate) {
+      database.backends.set(++backend, terminate)
+      return backend
+    },
+    slow: undefined,
     observer: undefined,
-    now,
+    now: () => world.now(),
     nextNumber: () => ++number,
+    costOf: ({ what, rows = 1 }) => costOf(database, world.random, { what, rows }),
     exclusive(work) {
       const done = last.then(work)
       last = done.catch(() => {}) // who asked for it hears of that
       return done
     },
   }
+  return database
+}
+
+/** Statements that look for what the dead have left: a compiler at work makes them a thousand times as expensive. */
+const orphanQueries: ReadonlySet<string> = new Set(['look_live', 'orphaned', 'claim'])
+
+/** Mostly well below a millisecond and a little more for each row; now and then the disk is busy. */
+function costOf(
+  { slow, bugs }: Database,
+  random: Random,
+  { what, rows }: { readonly what: string; readonly rows: number },
+): number {
+  const usual = (0.2 + 0.02 * rows) * (0.5 + random.next()) * (random.chance(0.01) ? 40 : 1)
+  const compiled =
+    bugs.has('expensive-claim') && orphanQueries.has(what) ? random.between(700, 1_200) : 0
+  return usual + compiled + (slow?.what === what ? slow.ms : 0)
 }
 
 /** Whether a replica lives: its lease holds, and so does its lock. */

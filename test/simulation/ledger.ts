@@ -8,6 +8,8 @@ export interface Ledger {
   readonly cancels: Cancelled[]
   readonly streams: Watched[]
   readonly changes: Changed[]
+  /** Reads of single tasks. */
+  readonly reads: Read[]
   /** Calls that store or delete webhooks. */
   readonly hookings: Hooking[]
   /** Tasks whose cancel their agent has heard of. */
@@ -47,6 +49,15 @@ export interface Changed {
   /** Told how the task is, and it is not there though the task would have taken it. */
   ignored?: boolean
   outcome: Outcome
+}
+
+/** A task that a user looked at. */
+export interface Read {
+  readonly taskId: string
+  readonly process: string
+  readonly from: number
+  /** When its answer came. */
+  to?: number
 }
 
 /** A webhook that a user stored or deleted. */
@@ -92,6 +103,7 @@ export function createLedger(): Ledger {
     cancels: [],
     streams: [],
     changes: [],
+    reads: [],
     hookings: [],
     heardCancels: new Set(),
     violations,

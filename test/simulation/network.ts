@@ -1,3 +1,6 @@
+import type { DatabaseRow } from '../../src/store/postgres/connection.ts'
+import { type Backend, createBackend, type Deadlines, type Work } from './backend.ts'
+import type { Database } from './database.ts'
 import type { Happening, VirtualProcess, World } from './world.ts'
 
 /**
@@ -20,19 +23,25 @@ export interface Link {
   block(): void
   /** All gets through again, in its order. */
   unblock(): void
+  /** Does something once, as soon as an open transaction of this process waits for its next statement. */
+  trap(spring: () => void): void
 }
 
 /** A connection to the database. */
 export interface Connection {
   readonly kind: string
+  /** The number of the database's process behind it. */
+  readonly backend: number
   /** Whether this side knows that it is broken. */
   readonly broken: boolean
-  /** Lets the database do something. Rejects with a `BrokenConnection` where nobody can say whether it did. */
-  call<T>(what: string, operation: () => Promise<T>): Promise<T>
+  /** Sends a statement, behind those before it. Rejects with a `BrokenConnection` where it is not known whether it was done. */
+  call(work: Work): Promise<readonly DatabaseRow[]>
   /** Brings something from the database to the process, behind the answers before it. */
   push(what: string, deliver: () => void): void
   /** Cuts the wire in the midst of whatever is on it. */
   cut(): void
+  /** Nothing arrives any more, and neither side learns of it: a firewall has forgotten it. */
+  silence(): void
   /** Ends it from the process's side. */
   close(): void
   /** Called when this side learns that it is broken, or has closed it. */
@@ -48,20 +57,29 @@ export class BrokenConnection extends Error {
   }
 }
 
-/** Makes the wires of a world. */
-export function createNetwork(world: World): Network {
-  return { link: (process) => new ProcessLink(world, process) }
+/** Makes the wires of a world; a lease is what all deadlines of the database follow from. */
+export function createNetwork(world: World, database: Database, leaseMs = 5_000): Network {
+  return { link: (process) => new ProcessLink(world, process, { database, leaseMs }) }
+}
+
+/** What the other end of the wires is. */
+interface Server {
+  readonly database: Database
+  readonly leaseMs: number
 }
 
 class ProcessLink implements Link {
   readonly world: World
   readonly process: VirtualProcess
+  readonly server: Server
   readonly #connections = new Set<WireConnection>()
   #held: Happening[] | undefined
+  #trap: (() => void) | undefined
 
-  constructor(world: World, process: VirtualProcess) {
+  constructor(world: World, process: VirtualProcess, server: Server) {
     this.world = world
     this.process = process
+    this.server = server
     process.onCrash(() => {
       // A host that loses its power tells nobody: then only the lease tells.
       const isSilent = world.random.chance(0.1)
@@ -74,7 +92,7 @@ class ProcessLink implements Link {
     const connection = new WireConnection(this, kind)
     this.#connections.add(connection)
     connection.onBroken(() => this.#connections.delete(connection))
-    return connection.call('connect', async () => connection)
+    return connection.open().then(() => connection)
   }
 
   open(): readonly Connection[] {
@@ -91,6 +109,16 @@ class ProcessLink implements Link {
     for (const happening of held) this.world.after(0, happening)
   }
 
+  trap(spring: () => void): void {
+    this.#trap = spring
+  }
+
+  springTrap(): void {
+    const spring = this.#trap
+    this.#trap = undefined
+    spring?.()
+  }
+
   /** Brings something over the wire. */
   carry(ms: number, happening: Happening): void {
     this.world.after(ms, {
@@ -105,7 +133,9 @@ class ProcessLink implements Link {
 
 class WireConnection implements Connection {
   readonly kind: string
+  readonly backend: number
   readonly #link: ProcessLink
+  readonly #backend: Backend
   readonly #pending = new Set<(reason: Error) => void>()
   readonly #onBroken: (() => void)[] = []
   readonly #onGone: (() => void)[] = []
@@ -120,9 +150,25 @@ class WireConnection implements Connection {
   constructor(link: ProcessLink, kind: string) {
     this.#link = link
     this.kind = kind
+    const { world, server } = link
+    this.#backend = createBackend(world, server.database, {
+      deadlines: deadlinesOf(server),
+      terminate: () => this.#terminate(),
+      waits: () => link.springTrap(),
+    })
+    this.backend = this.#backend.number
   }
 
-  call<T>(what: string, operation: () => Promise<T>): Promise<T> {
+  /** Makes itself known to the database. */
+  open(): Promise<unknown> {
+    return this.#ask('connect', async () => undefined)
+  }
+
+  call(work: Work): Promise<readonly DatabaseRow[]> {
+    return this.#ask(work.what, () => this.#backend.run(work))
+  }
+
+  #ask<T>(what: string, operation: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.broken) reject(new BrokenConnection())
       // What a dead process still says in its last tick goes nowhere.
@@ -169,6 +215,13 @@ class WireConnection implements Connection {
     })
   }
 
+  silence(): void {
+    const now = this.#link.world.now()
+    this.#lostHere = Math.min(this.#lostHere, now)
+    this.#lostThere = Math.min(this.#lostThere, now)
+    this.#missLater()
+  }
+
   close(): void {
     if (this.broken) return
     this.#request('close', () => this.#gone())
@@ -180,8 +233,8 @@ class WireConnection implements Connection {
     const { random } = this.#link.world
     this.#lostHere = 0
     if (random.chance(0.3)) this.#lostThere = this.#link.world.now()
-    if (!isSilent)
-      this.#later('the database sees the death', random.between(0, 20), () => this.#gone())
+    if (isSilent) this.#missLater()
+    else this.#later('the database sees the death', random.between(0, 20), () => this.#gone())
   }
 
   onBroken(callback: () => void): void {
@@ -209,9 +262,25 @@ class WireConnection implements Connection {
     world.after(ms, { what: `${process.name} ${this.kind}: ${what}`, happen })
   }
 
+  /** The database asks now and then whether its client is there. */
+  #missLater(): void {
+    const { leaseMs, database } = this.#link.server
+    if (database.bugs.has('transaction-without-deadline')) return
+    this.#later('the client does not answer the database', keepaliveLeases * leaseMs, () =>
+      this.#gone(),
+    )
+  }
+
+  /** The database ends it. */
+  #terminate(): void {
+    this.push('is ended by the database', () => this.#break())
+    this.#gone()
+  }
+
   #gone(): void {
     if (this.#isGone) return
     this.#isGone = true
+    this.#backend.end()
     for (const callback of this.#onGone) callback()
   }
 
@@ -237,4 +306,15 @@ class WireConnection implements Connection {
 /** A reset is seen at once; a wire that just falls silent only when somebody has waited long enough. */
 function knownAfter({ random }: World): number {
   return random.chance(0.25) ? random.between(100, 2_000) : random.next() * 20
+}
+
+/** After so many leases the database knows that a client is gone which never said so. */
+const keepaliveLeases = 2
+
+function deadlinesOf({ database, leaseMs }: Server): Deadlines {
+  const isEndless = database.bugs.has('transaction-without-deadline')
+  return {
+    idleInTransactionMs: isEndless ? Number.POSITIVE_INFINITY : leaseMs,
+    statementMs: 6 * leaseMs,
+  }
 }

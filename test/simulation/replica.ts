@@ -41,12 +41,13 @@ export interface ReplicaOptions {
   /** How far its time of day is ahead. */
   readonly clockAheadMs: number
   readonly slots: number
-  readonly loseNotes: number
   /** Which version of the agent it serves. */
   readonly build: string
   readonly hooks: Hooks
   /** The agent has heard that a task was cancelled. */
   heardCancel(taskId: string): void
+  /** A process has lost its registration. */
+  lost(process: VirtualProcess, reason: string): void
   /** A step is about to begin in this process. */
   stepBegins(replica: Replica, turn: Turn, name: string): void
 }
@@ -55,19 +56,20 @@ export interface ReplicaOptions {
 export const agentId = 'agent'
 
 /** Short, so that leases end in the midst of things. */
-const timing = { leaseMs: 1_200, beatMs: 300, lookMs: 100, foreignBuildAfterMs: 3_000 }
+export const timing = { leaseMs: 1_200, beatMs: 300, lookMs: 100, foreignBuildAfterMs: 3_000 }
 
 /** Starts a replica; it joins as soon as it can. */
 export function startReplica(options: ReplicaOptions): Replica {
-  const { world, network, database, name, hearsCancels, slots, loseNotes, build } = options
+  const { world, network, database, name, hearsCancels, slots, build } = options
   const process = world.start(name)
   process.setTime(options.clockAheadMs)
   const { clock } = process
   const link = network.link(process)
-  const store = openSharedStore({ world, process, link, database, loseNotes, check, ...timing })
+  const lost = (reason: string): void => options.lost(process, reason)
+  const store = openSharedStore({ world, process, link, database, check, lost, ...timing })
   const hub = new Hub(store)
   const suspects = new Suspects(clock)
-  const committer = new Committer(store)
+  const committer = new Committer(store, clock)
   const push = openPush({ ...options, process, store, committer })
   const engine = new Engine({
     agent: createSimulatedAgent({

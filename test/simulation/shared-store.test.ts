@@ -10,9 +10,9 @@ import { createWorld, type VirtualProcess, type World } from './world.ts'
 describeStore('simulated', ({ clock, ...options } = {}) => {
   const world = createWorld(1)
   const memory = { ...options, ...(clock && { clock }) }
-  const database = createDatabase(() => world.now(), { memory })
+  const database = createDatabase(world, { memory })
   const process = world.start('a')
-  const link = createNetwork(world).link(process)
+  const link = createNetwork(world, database).link(process)
   const store = openSharedStore({ world, process, link, database })
   const stop = letGoOn(world)
   return closing(store, stop)
@@ -22,8 +22,8 @@ describeFeed('simulated', async () => createFeedWorld())
 
 function createFeedWorld(): FeedWorld {
   const world = createWorld(7)
-  const database = createDatabase(() => world.now())
-  const network = createNetwork(world)
+  const database = createDatabase(world)
+  const network = createNetwork(world, database)
   const machines = new Map<Store, { readonly process: VirtualProcess; readonly link: Link }>()
   const stop = letGoOn(world)
 

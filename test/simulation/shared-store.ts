@@ -1,14 +1,26 @@
 import { isInterrupted, isTerminal } from '../../src/protocol/task.ts'
-import { claimable } from '../../src/store/documents.ts'
-import type { Feed, InboxEntry } from '../../src/store/feed.ts'
-import type { ClaimRequest, Store, StoredTask, TaskHead, Write } from '../../src/store/store.ts'
-import { type Database, isLiving, type Row } from './database.ts'
-import { claimTasks } from './database-claim.ts'
-import { commitGroup, tell } from './database-commit.ts'
-import { claimDeliveries } from './database-deliveries.ts'
+import { silent } from '../../src/shared/log.ts'
+import type { Feed, FeedListener, InboxEntry } from '../../src/store/feed.ts'
+import { createClaims } from '../../src/store/postgres/claim.ts'
+import { DatabaseFeed } from '../../src/store/postgres/cluster.ts'
+import { Commits } from '../../src/store/postgres/commit.ts'
+import {
+  attemptMsOf,
+  type DatabaseConnection,
+  namesIn,
+} from '../../src/store/postgres/connection.ts'
+import { createReaders, DatabaseLink, type Readers } from '../../src/store/postgres/links.ts'
+import { TaskLocks } from '../../src/store/postgres/locks.ts'
+import { toLine, type WriteLine } from '../../src/store/postgres/rows.ts'
+import { createDatabaseUpkeep } from '../../src/store/postgres/upkeep.ts'
+import { checkWrites, defaultMaxTaskBytes } from '../../src/store/size-limits.ts'
+import type { Store, StoredTask, Write, WriteResult } from '../../src/store/store.ts'
+import type { Work } from './backend.ts'
+import type { Database } from './database.ts'
+import { commitGroup, type GroupResult, tell } from './database-commit.ts'
+import { createDriver } from './driver.ts'
 import type { Link } from './network.ts'
-import { createFeed } from './shared-feed.ts'
-import { createWires } from './wires.ts'
+import { lockTimeoutMs, type SimulatedStatement } from './statements.ts'
 import type { VirtualProcess, World } from './world.ts'
 
 /** How a virtual replica sees the database. */
@@ -23,59 +35,90 @@ export interface SharedStoreOptions {
   /** How long tasks of other builds are left to those who have them; `fail` for ever. */
   readonly foreignBuildAfterMs?: number | 'fail'
   readonly commitTimeoutMs?: number
-  /** How likely a notification is lost though its connection holds. */
-  readonly loseNotes?: number
   /** Looks at what is to be forwarded. @throws A2AError where it may not be. */
   check?(entry: InboxEntry): void
+  /** The registration was lost. */
+  lost?(reason: string): void
 }
 
 /** A store as one of many processes has it: every call crosses the network. */
 export type SharedStore = Store & { readonly feed: Feed }
 
-/** Opens the store of a virtual replica. */
+/** Connections that read, besides the one that writes and the one that forwards. */
+const readerCount = 2
+
+/**
+ * Opens the store of a virtual replica. Everything that decides when something is sent, by which connection, for how long it
+ * is waited for and what is tried again is the real store's; what the statements do is this database's.
+ */
 export function openSharedStore(options: SharedStoreOptions): SharedStore {
-  const { world, database, leaseMs = 5_000, beatMs = 1_000, lookMs = 250 } = options
+  const { process, database, leaseMs = 5_000, beatMs = 1_000, lookMs = 250 } = options
   const { foreignBuildAfterMs = 10_000, commitTimeoutMs = 30_000 } = options
-  const { memory } = database
-  const wires = createWires({ ...options, timeoutMs: commitTimeoutMs })
-  const feed = createFeed({ ...options, wires, leaseMs, beatMs, lookMs })
-  const mayTakeForeign = createPatience(options.process, foreignBuildAfterMs)
-  let closed = false
+  const { memory, bugs } = database
+  const { clock, name } = process
+  const names = namesIn('corral')
+  const statementTimeoutMs = 6 * leaseMs
+  const answerTimeoutMs = 6.4 * leaseMs
+  const drive = createDriver({ ...options, connectTimeoutMs: leaseMs, answerTimeoutMs })
+  const target = { url: '', tls: undefined, statementTimeoutMs, name, leaseMs, clock }
+  const readers = createReaders({ ...target, connect: () => drive('reader') }, readerCount)
+  const forwarding = createReaders({ ...target, connect: () => drive('forwarder') }, 1)
+  const link = new DatabaseLink({ ...target, connect: () => drive('writer') })
+  const isPatient = bugs.has('commit-without-deadline')
+  let session: DatabaseConnection | undefined
+  const feed = new SimulatedFeed(options, {
+    ...{ names, name, clock, leaseMs, beatMs, lookMs, commitTimeoutMs, logger: silent, forwarding },
+    readers: bugs.has('beat-behind-look') ? lookingBy(() => session, readers) : readers,
+    obstacle: () =>
+      !isPatient && commits.stuckMs > leaseMs ? 'nothing could be written' : undefined,
+    async connect(events) {
+      session = await drive('session', events)
+      return session
+    },
+  })
+  const replica = (): number => feed.replica
+  const upkeep = createDatabaseUpkeep({
+    clock,
+    commits: () => commits,
+    trim: undefined,
+    probe: () => link.query(toStatement({ what: 'probe', run: async () => [] })),
+  })
+  const commits: Commits = new Commits({
+    ...{ replica, clock, timeoutMs: commitTimeoutMs },
+    write: createWrite(options, link),
+    locks: new TaskLocks(link, names, { clock, logger: silent }),
+    attemptMs: isPatient ? answerTimeoutMs : attemptMsOf(leaseMs),
+    reset: () => link.reset(),
+    committed: upkeep.committed,
+    failed: upkeep.failed,
+  })
+  const claims = createClaims({ readers: forwarding, names, replica, clock, foreignBuildAfterMs })
+  let closing: Promise<void> | undefined
 
-  function read<T>(what: string, operation: () => Promise<T>): Promise<T> {
-    return wires.use('reader', (connection) =>
-      connection.call(what, () => database.exclusive(operation)),
+  async function read<T>(what: string, operation: () => Promise<T>): Promise<T> {
+    const [row] = await readers.read(
+      toStatement({ what, run: async () => [{ value: await operation() }] }),
     )
+    return row?.value as T // as the operation made it
   }
 
-  async function commit(told: readonly Write[]): ReturnType<Store['commit']> {
-    const me = feed.replica
-    const writes = database.bugs.has('work-from-state') ? told.map(withGuessedWork) : told
-    return wires.use('writer', async (connection, attempt) => {
-      const group = { me, process: options.process.name, writes, again: attempt > 1 }
-      const { results, untold } = await connection.call('commit', () =>
-        database.exclusive(() => commitGroup(database, group)),
-      )
-      if (untold.length > 0 && world.random.chance(0.7))
-        void connection.call('notify', async () => tell(database, untold)).catch(() => {})
-      return results
-    })
-  }
-
-  function claim(wanted: ClaimRequest = {}): Promise<readonly TaskHead[]> {
-    const me = feed.replica
-    if (!feed.joined) return read('claim', () => leftToTake(database, wanted))
-    if (me === 0) return Promise.resolve([])
-    return read('claim', () =>
-      claimTasks(database, { me, process: options.process.name, wanted, mayTakeForeign }),
-    )
+  async function close(): Promise<void> {
+    upkeep.stop()
+    await commits.close()
+    await link.close()
+    await feed.leave()
+    await readers.close()
+    await forwarding.close()
   }
 
   return {
-    commit,
-    claim,
-    get: (id, scope) =>
-      read('get', async () => withReplica(database, await memory.get(id, scope), feed.joined)),
+    ...claims,
+    async commit(told) {
+      const writes = bugs.has('work-from-state') ? told.map(withGuessedWork) : told
+      checkWrites(writes)
+      return commits.commit(writes.map((write) => toLine(write, defaultMaxTaskBytes)))
+    },
+    get: (id, scope) => read('get', async () => withReplica(database, await memory.get(id, scope))),
     records: (id, after, limit) => read('records', () => memory.records(id, after, limit)),
     list: (filter) => read('list', () => memory.list(filter)),
     listAll: (filter) => read('list all', () => memory.listAll(filter)),
@@ -84,19 +127,121 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
       read('context values', () => memory.contextValues(scope, contextId)),
     findByKey: (scope, key) => read('find by key', () => memory.findByKey(scope, key)),
     pushConfigs: (taskId) => read('push configs', () => memory.pushConfigs(taskId)),
-    claimDeliveries: (taskId) =>
-      read('claim deliveries', () => claimDeliveries(database, feed.replica, taskId)),
     deadLetters: (limit, scope) => read('dead letters', () => memory.deadLetters(limit, scope)),
-    health: () =>
-      closed ? { writable: false, reason: 'The store is closed' } : { writable: true },
-    async close() {
-      if (closed) return
-      closed = true
-      await feed.leave().catch(() => {}) // its lease ends by itself
-      await wires.close()
-    },
+    health: () => (closing ? { writable: false, reason: 'The store is closed' } : commits.health()),
+    close: () => (closing ??= close()),
     feed,
   }
+}
+
+/** The real feed, with what this world adds to it. */
+class SimulatedFeed extends DatabaseFeed {
+  readonly #options: SharedStoreOptions
+
+  constructor(options: SharedStoreOptions, parts: ConstructorParameters<typeof DatabaseFeed>[0]) {
+    super(parts)
+    this.#options = options
+  }
+
+  override join(serving: Parameters<Feed['join']>[0], listener: FeedListener): Promise<void> {
+    return super.join(serving, {
+      ...listener,
+      lost: (reason) => {
+        this.#options.lost?.(reason)
+        listener.lost(reason)
+      },
+    })
+  }
+
+  override mayBegin(): boolean {
+    return this.#options.database.bugs.has('no-step-guard') || super.mayBegin()
+  }
+
+  override settled(): Promise<void> {
+    return this.#options.database.bugs.has('no-step-guard') ? Promise.resolve() : super.settled()
+  }
+
+  override forward(
+    ...[taskId, entry, maxWaiting]: Parameters<Feed['forward']>
+  ): ReturnType<Feed['forward']> {
+    this.#options.check?.(entry)
+    return super.forward(taskId, entry, maxWaiting)
+  }
+}
+
+function toStatement(work: Work): SimulatedStatement {
+  return { text: work.what, work }
+}
+
+/** Readers that look for the dead by the session's own connection. */
+function lookingBy(session: () => DatabaseConnection | undefined, readers: Readers): Readers {
+  return {
+    ...readers,
+    run: (statement) =>
+      statement.name === 'look_live'
+        ? (session()?.query(statement) ?? Promise.reject(new Error('There is no session')))
+        : readers.run(statement),
+  }
+}
+
+/**
+ * Writes a group as the real store does: tasks alone as one statement, several statements as one transaction that is sent at
+ * once.
+ */
+function createWrite(
+  { world, process, database }: SharedStoreOptions,
+  link: DatabaseLink,
+): ConstructorParameters<typeof Commits>[0]['write'] {
+  return async (lines, turn) => {
+    const writes = lines.flatMap((line) => (line.type === 'refused' ? [] : [line.write]))
+    const group = { me: turn.replica, process: process.name, writes, again: turn.isRepeated }
+    let done: GroupResult = { results: [], untold: [] }
+    const run = async () => {
+      done = await commitGroup(database, group)
+      return []
+    }
+    const locks = (): readonly string[] => writes.flatMap(lockedBy)
+    const rows = writes.length
+    const isOne = writes.every(({ type }) => type === 'task')
+    const isSlow = database.bugs.has('transaction-without-deadline')
+    const statements = (
+      isOne && !isSlow
+        ? [{ what: 'commit', rows, locks, lockTimeoutMs, run }]
+        : ([
+            { what: 'begin', transaction: 'begin', run: async () => [] },
+            { what: 'write', rows, locks, lockTimeoutMs, run: async () => [] },
+            { what: 'commit', transaction: 'commit', run },
+          ] as const)
+    ).map(toStatement)
+    if (isSlow) for (const statement of statements) await link.query(statement)
+    else await link.queryAll(statements)
+    const { results, untold } = done
+    if (untold.length > 0 && world.random.chance(0.7)) {
+      const notify = async () => {
+        tell(database, untold)
+        return []
+      }
+      void link.query(toStatement({ what: 'notify', run: notify })).catch(() => {})
+    }
+    return inPlace(lines, results)
+  }
+}
+
+/** The rows of tasks that a write locks. */
+function lockedBy(write: Write): readonly string[] {
+  if (write.type === 'task') return [write.head.id]
+  return write.type === 'deleteTask' ? [write.id] : []
+}
+
+/** Results in the order of the lines, of which some were refused before they were sent. */
+function inPlace(
+  lines: readonly WriteLine[],
+  results: readonly WriteResult[],
+): readonly WriteResult[] {
+  let next = 0
+  return lines.map((line) =>
+    line.type === 'refused' ? { refused: line.reason } : (results[next++] ?? { conflict: 0 }),
+  )
 }
 
 /** What a mistaken engine would say: a task that waits for its client, or has ended, has nothing left to do. */
@@ -106,35 +251,7 @@ function withGuessedWork(write: Write): Write {
   return { ...write, head: { ...write.head, busy: !isTerminal(state) && !isInterrupted(state) } }
 }
 
-/** A process that nobody joined as takes on whatever no living replica has. */
-async function leftToTake(database: Database, wanted: ClaimRequest): Promise<readonly TaskHead[]> {
-  const heads: TaskHead[] = []
-  for (const { id, replica } of database.rows.values()) {
-    const stored = replica !== undefined && !isLiving(database, replica)
-    const found = stored ? await database.memory.get(id) : undefined
-    if (found) heads.push(found.head)
-  }
-  return claimable(heads, wanted)
-}
-
-function withReplica(
-  { rows }: Database,
-  stored: StoredTask | undefined,
-  hasJoined: boolean,
-): StoredTask | undefined {
+function withReplica({ rows }: Database, stored: StoredTask | undefined): StoredTask | undefined {
   const row = stored && rows.get(stored.head.id)
-  if (!stored || row?.replica === undefined || (row.replica === 0 && !hasJoined)) return stored
-  const { replica, mail } = row
-  return { ...stored, replica, ...(mail > 0 && { mail }) }
-}
-
-/** Remembers since when tasks of another build have been without a replica. */
-function createPatience(process: VirtualProcess, ms: number | 'fail'): (row: Row) => boolean {
-  const since = new Map<string, number>()
-  return ({ id, replica }) => {
-    const key = `${id} ${replica}`
-    const first = since.get(key) ?? process.clock.elapsed()
-    since.set(key, first)
-    return ms !== 'fail' && process.clock.elapsed() - first >= ms
-  }
+  return stored && row?.replica ? { ...stored, replica: row.replica, mail: row.mail } : stored
 }

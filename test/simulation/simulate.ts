@@ -8,10 +8,11 @@ import { strike } from './chaos.ts'
 import { createDatabase } from './database.ts'
 import { createHooks } from './hooks.ts'
 import { createLedger, type Ledger } from './ledger.ts'
+import { createLiveness } from './liveness.ts'
 import { createNetwork } from './network.ts'
-import { type Replica, startReplica } from './replica.ts'
+import { type Replica, startReplica, timing } from './replica.ts'
 import { createUsers } from './users.ts'
-import { createWorld, settled, type World } from './world.ts'
+import { createWorld, settled, type VirtualProcess, type World } from './world.ts'
 
 /** One run. */
 export interface SimulationOptions {
@@ -48,7 +49,7 @@ const settleMs = 180_000
 
 /** Lets virtual replicas serve users while things go wrong, and says what should not have happened. */
 export async function simulate({ seed, bug, trace }: SimulationOptions): Promise<SimulationReport> {
-  const restore = seedIds(seed)
+  const restore = seedChance(seed)
   const ledger = createLedger()
   const unheard = (reason: unknown): void =>
     ledger.violate(`nobody heard of ${reason instanceof Error ? reason.message : reason}`)
@@ -69,12 +70,16 @@ async function run(
   const world = createWorld(seed)
   world.trace = trace
   const { random } = world
-  const database = createDatabase(() => world.now(), bug ? { bugs: [bug] } : {})
-  const network = createNetwork(world)
+  const database = createDatabase(world, bug ? { bugs: [bug] } : {})
+  const network = createNetwork(world, database, timing.leaseMs)
   const hooks = createHooks(world, ledger, activeMs)
   const auditor = createAuditor(world, database, { ledger, hooks })
   const disturbances = createDisturbances()
+  const outages = createDisturbances()
   const hearsCancels = random.chance(0.5)
+  // Now and then the database makes a bad plan.
+  if (random.chance(0.3))
+    database.slow = { what: random.pick(background), ms: random.between(100, 2_500) }
   // Now and then a new version of the agent is rolled out.
   const isMixed = random.chance(0.4)
   let started = 0
@@ -86,8 +91,8 @@ async function run(
     hearsCancels,
     heardCancel: (taskId: string) => void ledger.heardCancels.add(taskId),
     slots: random.chance(0.2) ? 1 : 64,
-    loseNotes: 0,
     stepBegins: auditor.stepBegins,
+    lost: (process: VirtualProcess, reason: string) => liveness.lost(process, reason),
   }
   const start = (): Replica =>
     startReplica({
@@ -97,10 +102,14 @@ async function run(
       clockAheadMs: random.chance(0.2) ? random.between(-3_600_000, 3_600_000) : 0,
     })
   const replicas = Array.from({ length: random.between(2, 4) }, start)
+  const liveness = createLiveness({ world, database, ledger, outages, replicas: () => replicas })
   const users = createUsers({ world, ledger, replicas: () => replicas })
   const chaos = {
     world,
+    database,
     disturbances,
+    outages,
+    liveness,
     replicas: () => replicas,
     replace: (replica: Replica, ms: number) =>
       void world.after(ms, {
@@ -116,15 +125,16 @@ async function run(
       ledger.streams.filter(({ outcome, toEnd }) => toEnd && outcome === 'open').length &&
     [...database.rows.values()].every(({ replica }) => replica === undefined) &&
     !hooks.isBehind(auditor.storedAt)
-  while (world.now() < activeMs + settleMs && !isOver()) {
+  // What was never told is looked for every five seconds; users who wait for a replica come back meanwhile.
+  let calmSince: number | undefined
+  while (world.now() < activeMs + settleMs && world.now() - (calmSince ?? world.now()) < 7_000) {
     if (!(await world.step())) break
     auditor.look()
+    liveness.look()
     if (ledger.violations.length > 0) break
+    calmSince = isOver() ? (calmSince ?? world.now()) : undefined
   }
-  // What was never told is looked for every five seconds.
-  const until = world.now() + 7_000
-  while (ledger.violations.length === 0 && world.now() < until && (await world.step()))
-    auditor.look()
+  liveness.audit()
   if (ledger.violations.length === 0)
     await audit({ database, ledger, auditor, hooks, disturbances, hearsCancels })
   for (const { process } of replicas) process.crash()
@@ -147,16 +157,21 @@ async function run(
   }
 }
 
+/** Statements that no caller waits for, and that the lease must not wait for either. */
+const background = ['look_live', 'orphaned', 'claim', 'deliveries', 'held', 'poll'] as const
+
 /** Does something so often, at random moments of the active time. */
 function scatter(world: World, times: number, work: () => void): void {
   for (let i = 0; i < times; i++)
     world.after(world.random.next() * activeMs, { what: 'fate', happen: work })
 }
 
-/** Lets ids follow from the seed, so that whatever is kept by them comes in the same order again. */
-function seedIds(seed: number): () => void {
+/** Lets ids and jitter follow from the seed, so that whatever is kept by them comes in the same order again. */
+function seedChance(seed: number): () => void {
   const { getRandomValues } = crypto
+  const jitter = Math.random
   const random = createRandom(seed)
+  Math.random = () => random.next()
   let isFresh = false
   crypto.getRandomValues = (bytes) => {
     isFresh = true
@@ -168,5 +183,6 @@ function seedIds(seed: number): () => void {
   while (!isFresh) newId()
   return () => {
     crypto.getRandomValues = getRandomValues
+    Math.random = jitter
   }
 }

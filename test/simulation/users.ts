@@ -9,6 +9,7 @@ import {
   hasTurnEnd,
   type Ledger,
   type Outcome,
+  type Read,
   type Sent,
   type Shown,
   type Watched,
@@ -203,7 +204,10 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
 
   async function look(taskId: string): Promise<void> {
     const replica = await anyReplica()
+    const entry: Read = { taskId, process: replica.process.name, from: world.now() }
+    ledger.reads.push(entry)
     const told = await ask(replica, () => replica.engine.get(taskId, scope))
+    entry.to = world.now()
     if (told instanceof A2AError && told.code === 'taskNotFound')
       ledger.violate(`task ${taskId} was acknowledged and is not found`)
   }

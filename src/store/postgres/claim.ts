@@ -68,7 +68,7 @@ export function createClaims({
 /** How often a claim is repeated that met another statement. */
 const maxCollisions = 10
 
-const backoff = { baseMs: 5, maxMs: 200, random: Math.random }
+const backoff = { baseMs: 5, maxMs: 200 }
 
 /**
  * Finds the orphaned builds of an agent that may be claimed by a process with a build of its own; none where nothing is

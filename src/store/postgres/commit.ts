@@ -47,7 +47,7 @@ interface CommitsOptions {
 /** How often a group is tried that met another one. */
 const maxCollisions = 20
 
-const retryBackoff = { baseMs: 20, maxMs: 500, random: Math.random }
+const retryBackoff = { baseMs: 20, maxMs: 500 }
 
 const lockedTooLong =
   'The task store cannot write: another client of the database has locked the task for too long'

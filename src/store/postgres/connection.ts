@@ -48,6 +48,8 @@ export interface DatabaseConnectionOptions {
   readonly isBrief?: boolean
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Makes the connections of links; `connectDatabase` if absent. */
+  readonly connect?: (options: DatabaseConnectionOptions) => Promise<DatabaseConnection>
 }
 
 /** What a connection is told besides its answers. */

@@ -16,15 +16,16 @@ import {
   toDatabaseError,
 } from './connection.ts'
 
-/** By how much longer a link waits for an answer than the last time, when that was in vain. */
+/** By how much longer a link waits for the answer to a statement than the last time, when that was in vain. */
 const patienceGrowth = 4
 
 /** A connection that is made when it is first used, and anew after it broke. It takes one statement at a time. */
 export class DatabaseLink {
   readonly #options: DatabaseConnectionOptions
   readonly #answerMs: number | undefined
-  #patienceMs: number | undefined
   #connectMs: number
+  /** How long to wait for statements whose last answer did not come in time: one that is slow must succeed in the end. */
+  readonly #patience = new Map<string, number>()
   #connection: Promise<DatabaseConnection> | undefined
   /** The statement that is under way. */
   #underWay: Unanswered | undefined
@@ -40,7 +41,6 @@ export class DatabaseLink {
   constructor(options: DatabaseConnectionOptions, answerMs?: number) {
     this.#options = options
     this.#answerMs = answerMs
-    this.#patienceMs = answerMs
     this.#connectMs = this.#firstConnectMs
   }
 
@@ -50,7 +50,10 @@ export class DatabaseLink {
 
   /** Runs a statement. Rejects with the driver's error; where that means a broken connection, the next begins with a new one. */
   query(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
-    return this.#use((connection) => connection.query(statement))
+    const key = statement.name ?? statement.text
+    return this.#use((connection) =>
+      this.#inPatience(key, connection, () => connection.query(statement)),
+    )
   }
 
   /** Runs statements that are sent at once, as `DatabaseConnection.queryAll` does. */
@@ -65,7 +68,7 @@ export class DatabaseLink {
     try {
       const connection = await opening
       this.#underWay = { backend: connection.backend, since: this.#clock.elapsed() }
-      return await this.#inPatience(connection, work)
+      return await work(connection)
     } catch (error) {
       if (isBroken(error) && this.#connection === opening) await this.#drop(opening)
       throw error
@@ -79,9 +82,10 @@ export class DatabaseLink {
   }
 
   async #open(): Promise<DatabaseConnection> {
+    const { connect = connectDatabase } = this.#options
     const connectMs = this.#connectMs
     this.#connectMs = Math.min(maxConnectMs, connectMs * patienceGrowth)
-    const connection = await connectDatabase({ ...this.#options, connectMs })
+    const connection = await connect({ ...this.#options, connectMs })
     this.#connectMs = this.#firstConnectMs
     const unanswered = this.#unanswered
     this.#unanswered = undefined
@@ -93,19 +97,20 @@ export class DatabaseLink {
   }
 
   async #inPatience<T>(
+    key: string,
     connection: DatabaseConnection,
-    work: (connection: DatabaseConnection) => Promise<T>,
+    work: () => Promise<T>,
   ): Promise<T> {
-    const ms = this.#patienceMs
-    if (ms === undefined) return work(connection)
+    const ms = this.#patience.get(key) ?? this.#answerMs
+    if (ms === undefined) return work()
     const cancel = this.#clock.after(ms, () => {
-      this.#patienceMs = ms * patienceGrowth
+      this.#patience.set(key, ms * patienceGrowth)
       this.#unanswered = this.#underWay
       connection.destroy(noAnswer(ms))
     })
     try {
-      const result = await work(connection)
-      this.#patienceMs = this.#answerMs
+      const result = await work()
+      this.#patience.delete(key)
       return result
     } finally {
       cancel()
@@ -253,4 +258,4 @@ export async function retryWrite<T>(
   }
 }
 
-const retryBackoff = { baseMs: 20, maxMs: 1_000, random: Math.random }
+const retryBackoff = { baseMs: 20, maxMs: 1_000 }

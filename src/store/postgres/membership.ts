@@ -32,7 +32,7 @@ export interface MembershipParts extends SessionParts {
   registered(): void
 }
 
-const backoff = { baseMs: 50, maxMs: 2_000, random: Math.random }
+const backoff = { baseMs: 50, maxMs: 2_000 }
 
 /** Keeps this process registered, from `join` to `leave`: after a registration was lost it makes another one. */
 export class Membership {
