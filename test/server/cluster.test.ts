@@ -3,15 +3,20 @@ import type { Agent } from '../../src/agents/agent.ts'
 import { authenticators } from '../../src/server/access/auth.ts'
 import { createServer, type Server, type ServerOptions } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { describePostgres, patient, usePostgres } from '../support/postgres.ts'
 
 describePostgres('a server among replicas', () => {
   const database = usePostgres()
 
-  async function open(schema: string, options: Partial<ServerOptions> = {}): Promise<Server> {
-    const store = await openPostgresStore({ url: database.url, schema, lookMs: 50, logger: false })
+  async function open(
+    schema: string,
+    options: Partial<ServerOptions> = {},
+    timing: Pick<PostgresStoreOptions, 'leaseMs' | 'beatMs'> = {},
+  ): Promise<Server> {
+    const { url } = database
+    const store = await openPostgresStore({ url, schema, lookMs: 50, logger: false, ...timing })
     const agents = [createScriptedAgent()]
     const server = await createServer({
       agents,
@@ -108,6 +113,19 @@ describePostgres('a server among replicas', () => {
       body: { status: 'unhealthy', draining: true },
     })
     await closed
+  })
+
+  test('is 503 while it has no lease, and healthy again with the next one', async () => {
+    const schema = database.newSchema()
+    const server = await open(schema, {}, { leaseMs: 1_500, beatMs: 200 })
+    await database.query('BEGIN')
+    await database.query(`LOCK TABLE ${schema}.replica IN ACCESS EXCLUSIVE MODE`)
+    const health = async () => JSON.parse((await page(server, '/health')).body)
+    await expect
+      .poll(health, { timeout: 20_000 })
+      .toMatchObject({ status: 'unhealthy', reason: 'This replica has no lease now' })
+    await database.query('COMMIT')
+    await expect.poll(health, { timeout: 20_000 }).toMatchObject({ status: 'healthy' })
   })
 
   test('lets a client have its part of the limit here', async () => {

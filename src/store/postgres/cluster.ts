@@ -12,7 +12,7 @@ import type {
 } from '../feed.ts'
 import { type DatabaseRow, databaseReason, type Names, sqlStateOf } from './connection.ts'
 import { type Readers, retryWrite, type WriteRetryOptions } from './links.ts'
-import { boundedWait } from './locks.ts'
+import { boundedWait, isLockTimeout } from './locks.ts'
 import { Membership, type MembershipParts } from './membership.ts'
 import { readFacts } from './reader.ts'
 import { isKeepable, parseNotice } from './rows.ts'
@@ -396,23 +396,30 @@ class Watches {
     })
   }
 
+  /** Writes watches; rows that another client has locked do not hold the others up. */
+  async #run(name: 'watch' | 'unwatch', values: unknown[]): Promise<readonly DatabaseRow[]> {
+    const { readers } = this.#parts
+    try {
+      return await readers.run({ name, text: this.#sql[name], values })
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      return readers.run({ text: this.#sql[withoutLocked[name]], values })
+    }
+  }
+
   async #write(): Promise<boolean> {
-    const { readers, logger, replica } = this.#parts
+    const { logger, replica } = this.#parts
     const changes = [...this.#pending].slice(0, batch)
     for (const [id] of changes) this.#pending.delete(id)
     const [watched, unwatched] = [idsOf(changes, true), idsOf(changes, false)]
     try {
-      if (unwatched.length > 0)
-        await readers.run({
-          name: 'unwatch',
-          text: this.#sql.unwatch,
-          values: [unwatched, replica()],
-        })
-      if (watched.length > 0)
-        this.#hear(
-          watched,
-          await readers.run({ name: 'watch', text: this.#sql.watch, values: [watched, replica()] }),
-        )
+      if (unwatched.length > 0) await this.#run('unwatch', [unwatched, replica()])
+      const rows = watched.length > 0 ? await this.#run('watch', [watched, replica()]) : []
+      this.#hear(watched, rows)
+      const left = rows.flatMap(({ id, listed }) => (listed === true ? [] : [String(id)]))
+      for (const id of left)
+        if (this.#told.has(id) && !this.#pending.has(id)) this.#pending.set(id, true)
+      if (left.length > 0) return false
       return true
     } catch (error) {
       logger.debug({ reason: databaseReason(error) }, 'Watches could not be written')
@@ -423,21 +430,34 @@ class Watches {
   }
 }
 
+/** Which statement, where another client has locked a row: then that row is left out. */
+const withoutLocked = { watch: 'watchFree', unwatch: 'unwatchFree' } as const
+
 function idsOf(changes: readonly (readonly [string, boolean])[], wanted: boolean): string[] {
   return changes.filter(([, isWatched]) => isWatched === wanted).map(([id]) => id)
 }
 
+type WatchStatements = Record<'watch' | 'watchFree' | 'unwatch' | 'unwatchFree' | 'poll', string>
+
 /** Rows are locked in the order of their ids, as everywhere. Numbers of replicas that are long gone are left out. */
-function watchStatements({ schema: s }: Names): Record<'watch' | 'unwatch' | 'poll', string> {
-  const locked = `SELECT id FROM ${s}.task WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
-  return {
-    watch: `WITH locked AS (${locked})
-      UPDATE ${s}.task t SET watchers = ARRAY(SELECT w FROM unnest(t.watchers) w
+function watchStatements({ schema: s }: Names): WatchStatements {
+  const bounded = `SELECT id FROM ${s}.task WHERE id = ANY($1) AND ${boundedWait} ORDER BY id FOR NO KEY UPDATE`
+  const free = `SELECT id FROM ${s}.task WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`
+  const watch = (locked: string): string => `WITH locked AS (${locked}),
+    listed AS (UPDATE ${s}.task t SET watchers = ARRAY(SELECT w FROM unnest(t.watchers) w
         WHERE w <> $2 AND w IN (SELECT number FROM ${s}.replica)) || $2::int
-      FROM locked WHERE t.id = locked.id RETURNING t.id, t.version`,
-    unwatch: `WITH locked AS (${locked})
-      UPDATE ${s}.task t SET watchers = array_remove(t.watchers, $2::int)
-      FROM locked WHERE t.id = locked.id AND $2 = ANY(t.watchers)`,
+      FROM locked WHERE t.id = locked.id RETURNING t.id, t.version)
+    SELECT t.id, coalesce(l.version, t.version) AS version, l.id IS NOT NULL AS listed
+    FROM ${s}.task t LEFT JOIN listed l ON l.id = t.id WHERE t.id = ANY($1)`
+  const unwatch = (locked: string): string => `WITH locked AS (${locked})
+    UPDATE ${s}.task t SET watchers = array_remove(t.watchers, $2::int)
+    FROM locked WHERE t.id = locked.id AND $2 = ANY(t.watchers)`
+  return {
+    watch: watch(bounded),
+    watchFree: watch(free),
+    unwatch: unwatch(bounded),
+    // Where it stays, this replica is notified of what it does not look at, until the task's row goes.
+    unwatchFree: unwatch(free),
     poll: `SELECT id, version, $2::int = ANY(watchers) AS listed FROM ${s}.task WHERE id = ANY($1)`,
   }
 }

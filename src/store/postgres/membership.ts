@@ -22,6 +22,7 @@ import {
   toDatabaseError,
 } from './connection.ts'
 import type { Readers } from './links.ts'
+import { boundedWait } from './locks.ts'
 
 /** What a membership is made of. */
 export interface MembershipParts extends SessionParts {
@@ -518,9 +519,10 @@ function statements(names: Names): SessionStatements {
       SELECT ARRAY(SELECT number FROM live) AS live, ARRAY(
         SELECT number FROM (SELECT number FROM running UNION SELECT number FROM delivering) at_work
         WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM live)) AS orphaned`,
-    release: `WITH ${freed(s, 'AND agent = $2')} SELECT ${told}`,
-    leave: `WITH ${freed(s)},
-      own AS (SELECT number FROM ${s}.push WHERE replica = $1 ORDER BY number FOR UPDATE),
+    release: `WITH ${freed(s, `AND agent = $2 AND ${boundedWait}`)} SELECT ${told}`,
+    // What another client has locked stays that of a replica which no longer lives, and is claimed when it is free.
+    leave: `WITH ${freed(s, '', 'SKIP LOCKED')},
+      own AS (SELECT number FROM ${s}.push WHERE replica = $1 ORDER BY number FOR UPDATE SKIP LOCKED),
       deliveries AS (UPDATE ${s}.push p SET replica = 0 FROM own WHERE p.number = own.number),
       gone AS (DELETE FROM ${s}.replica WHERE number = $1)
       SELECT ${told}`,
@@ -528,8 +530,8 @@ function statements(names: Names): SessionStatements {
 }
 
 /** Frees tasks of the replica `$1`; in the order of ids, in which all statements lock them. */
-function freed(schema: string, which = ''): string {
-  return `mine AS (SELECT id FROM ${schema}.task WHERE replica = $1 ${which} ORDER BY id FOR UPDATE),
+function freed(schema: string, which = '', skip = ''): string {
+  return `mine AS (SELECT id FROM ${schema}.task WHERE replica = $1 ${which} ORDER BY id FOR UPDATE ${skip}),
     tasks AS (UPDATE ${schema}.task t SET replica = 0 FROM mine WHERE t.id = mine.id AND t.replica = $1)`
 }
 

@@ -178,7 +178,7 @@ function toName(column: string): string {
 function birth(schema: string, rows: string): string {
   const columns = birthColumns.map(toName).join(', ')
   return `added AS (INSERT INTO ${schema}.task (${columns}, snapshot_version, replica)
-    SELECT ${columns}, version, CASE WHEN busy THEN $1::int END FROM ${rows} WHERE ${boundedWait}
+    SELECT ${columns}, version, CASE WHEN busy THEN $1::int END FROM ${rows}
     ON CONFLICT DO NOTHING RETURNING id, scope, agent, state)`
 }
 

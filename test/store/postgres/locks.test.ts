@@ -15,6 +15,7 @@ import type { Write } from '../../../src/store/store.ts'
 import { createListener } from '../../contracts/feed/world.ts'
 import { pushConfig, scope, write } from '../../contracts/store/samples.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'
+import { openPostgresWorld } from './world.ts'
 
 const working = { state: 'TASK_STATE_WORKING' } as const
 
@@ -103,6 +104,30 @@ describePostgres('a row that another client has locked', () => {
     expect(await b.feed.forward('u', { kind: 'cancel', key: 'l' }, 10)).toBe('stored')
     await unlock()
     expect(await held).toBe('stored')
+  })
+
+  test('holds up neither the watches of other tasks nor the end of a replica', async () => {
+    const world = openPostgresWorld(database, 'never')
+    onTestFinished(() => world.close())
+    schema = world.schema
+    const [a, b] = [await world.open(), await world.open()]
+    const { heard, listener } = createListener()
+    await a.feed.join([{ agent: 'agent', build: '' }], createListener().listener)
+    await b.feed.join([{ agent: 'agent', build: '' }], listener)
+    await a.commit([write('t', working), write('u', working)])
+    await lock('t')
+    for (const id of ['t', 'u']) b.feed.watch(id)
+    await world.until(() => heard.some(([kind, id]) => kind === 'grown' && id === 'u'))
+    await a.commit([write('u', { ...working, expectedVersion: 1 })])
+    await world.until(() => heard.some(([, id, version]) => id === 'u' && version === 2))
+    await a.close()
+    await world.until(async () => (await b.claim()).some(({ id }) => id === 'u'))
+    await unlock()
+    await world.until(async () => (await b.claim()).some(({ id }) => id === 't'))
+    await world.until(async () => {
+      const [row] = await database.query(`SELECT watchers FROM ${schema}.task WHERE id = 't'`)
+      return Array.isArray(row?.watchers) && row.watchers.includes(b.feed.replica)
+    })
   })
 
   test.each<[string, readonly Write[]]>([
