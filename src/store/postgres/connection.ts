@@ -320,7 +320,8 @@ export function sqlStateOf(error: unknown): string | undefined {
 export function isBroken(error: unknown): boolean {
   const state = sqlStateOf(error)
   if (state === undefined) return error instanceof Error && !(error instanceof A2AError)
-  return /^(?:08|57P0|25006|53300)/.test(state)
+  // The last two: a transaction that was open for too long, which ends its connection.
+  return /^(?:08|57P0|25006|53300|25P03|25P04)/.test(state)
 }
 
 /** Whether the same statement may well succeed at once: it met another one. */
@@ -344,6 +345,7 @@ const readOnly =
 const reasons: readonly (readonly [start: string, reason: string])[] = [
   ['08', 'the database cannot be reached'],
   ['25006', readOnly],
+  ['25P0', 'the database ended a transaction that took too long'],
   ['26000', pooled],
   ['28', 'the database refuses the user or the password'],
   ['3D000', 'there is no such database'],

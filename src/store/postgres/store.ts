@@ -141,7 +141,7 @@ function createStore(
   const { foreignBuildAfterMs = postgresDefaults.foreignBuildAfterMs } = options
   const readers = createReaders(connection, pool.readers ?? postgresDefaults.readers)
   // Forwards and claims wait for locks of rows; nothing else waits behind them.
-  const forwarding = createReaders({ ...connection, isBrief: true }, 1)
+  const forwarding = createReaders(connection, 1)
   const { leaseMs = postgresDefaults.leaseMs } = options
   const obstacle = (): string | undefined =>
     writing.commits.stuckMs > leaseMs ? 'nothing could be written for a whole lease' : undefined
