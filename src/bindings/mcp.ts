@@ -5,6 +5,7 @@ import type {
   McpHttpHandler,
   McpServerFactory,
   ServerContext,
+  StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import { A2AError, errorRow, toA2AError } from '../protocol/errors.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
@@ -19,6 +20,7 @@ import {
 import { answerParts, isInterrupted, isTerminal, textOf, userMessage } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part, StreamResponse, Task } from '../protocol/types.ts'
 import { digestOf } from '../shared/ids.ts'
+import { hasMoreMembers, isFields } from '../shared/json.ts'
 import { readUrl } from '../shared/text.ts'
 import { ask, readAll } from './ask.ts'
 import { refusalHeaders } from './call.ts'
@@ -95,8 +97,14 @@ export function createMcpBinding(options: McpBindingOptions): McpBinding {
       if (request.fault) return refuseFault(request.fault)
       if (!isAllowedOrigin(request, options.allowedOrigins ?? []))
         return refuse(403, 'This origin may not call')
-      const call = await identified(request, options)
+      const asked = readAsked(request.body)
+      const call = await identified(request, callsTool(asked), options)
       if (call instanceof A2AError) return refuseFault(call)
+      if (hasMoreMembers(asked, maxMembers))
+        return refuse(
+          400,
+          `A request must have at most ${maxMembers} members, nested ones included`,
+        )
       try {
         loading ??= load()
         const { fetch } = await loading
@@ -123,15 +131,27 @@ export async function serveMcpStdio(
   return serveStdio(createFactory(options))
 }
 
+/** The library checks each member by itself, which takes a hundred times as long as reading it. */
+const maxMembers = 1_000
+
+/** What a body says; undefined where it is no JSON, which the library says in its own words. */
+function readAsked(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
 /** The call of a request whose caller is known, or why the caller is refused. */
 async function identified(
   request: HttpRequest,
+  isCall: boolean,
   { identify, visit = identify }: McpBindingOptions,
 ): Promise<Call | A2AError> {
-  const { headers, query, client, body } = request
+  const { headers, query, client } = request
   const call: Call = { headers, query, dialect: '1.0', ...(client && { client }) }
   try {
-    const isCall = callsTool(body)
     const auth = await (isCall ? identify : visit)?.(call)
     if (!auth) return call
     if (isCall && (auth.scopes || auth.tenants)) mustBeAllowed(auth, headers)
@@ -147,12 +167,8 @@ function mustBeAllowed(auth: AuthContext, headers: HttpRequest['headers']): void
   tenantFor(auth, headers[tenantHeader] ?? '')
 }
 
-function callsTool(body: string): boolean {
-  try {
-    return [JSON.parse(body)].flat().some((one) => one?.method === 'tools/call')
-  } catch {
-    return false
-  }
+function callsTool(asked: unknown): boolean {
+  return [asked].flat().some((one) => isFields(one) && one.method === 'tools/call')
 }
 
 /** What the library hands on to the factory: the call. */
@@ -161,24 +177,54 @@ function toAuthInfo(call: Call): AuthInfo {
 }
 
 function createFactory(options: McpBindingOptions): McpServerFactory {
+  let compiled: CompiledSchemas | undefined
   return async ({ requestInfo, authInfo }) => {
     const { McpServer, fromJsonSchema } = await loadServer()
+    compiled ??= new CompiledSchemas(fromJsonSchema)
+    const { inputSchema } = compiled
     const server = new McpServer({ name: 'corral', version: '1.0.0' })
     // true: `toAuthInfo` put it there, with every request of HTTP
     const given = (authInfo?.extra?.call ?? {}) as Call
     const call = requestInfo || authInfo ? given : overStdio(options)
-    const inputSchema = fromJsonSchema<McpQuestion>(questionSchema)
     const offers = await options.offers()
     const names = await toNames(offers)
     for (const [index, offer] of offers.entries()) {
       const { id, name: title, description } = offer
-      const outputSchema = fromJsonSchema(toResultSchema(offer.outputSchema))
+      const outputSchema = compiled.outputOf(offer)
       const about = { title, description, inputSchema, outputSchema }
       server.registerTool(names[index] ?? toName(id), about, (question, mcp) =>
         answerQuestion(offer, question, { call, mcp }),
       )
     }
     return server
+  }
+}
+
+type FromJsonSchema = typeof import('@modelcontextprotocol/server')['fromJsonSchema']
+
+/**
+ * The schemas of all tools. A server is made for every request, and the library compiles a schema anew where it is given
+ * one: that took a millisecond and more for each agent, whatever was asked.
+ */
+class CompiledSchemas {
+  readonly inputSchema: StandardSchemaWithJSON<McpQuestion, McpQuestion>
+  readonly #compile: FromJsonSchema
+  readonly #plain: StandardSchemaWithJSON
+  readonly #outputs = new WeakMap<JsonObject, StandardSchemaWithJSON>()
+
+  constructor(compile: FromJsonSchema) {
+    this.#compile = compile
+    this.inputSchema = compile<McpQuestion>(questionSchema)
+    this.#plain = compile(resultSchema)
+  }
+
+  outputOf({ outputSchema }: McpOffer): StandardSchemaWithJSON {
+    if (!outputSchema) return this.#plain
+    const known = this.#outputs.get(outputSchema)
+    if (known) return known
+    const made = this.#compile(toResultSchema(outputSchema))
+    this.#outputs.set(outputSchema, made)
+    return made
   }
 }
 
@@ -278,7 +324,8 @@ function toRequest({ method, path, query, headers, body }: HttpRequest): Request
 }
 
 async function toReply(response: Response): Promise<HttpReply> {
-  const headers = Object.fromEntries(response.headers)
+  // Whether the connection stays open is between the client and the server beneath.
+  const { connection: _, ...headers } = Object.fromEntries(response.headers)
   const { status, body } = response
   const streams = headers['content-type']?.startsWith('text/event-stream') ?? false
   if (!body || !streams) return { status, headers, body: await response.text() }
@@ -328,9 +375,9 @@ const resultSchema = {
 } as const
 
 /** The JSON Schema of a result's structured content, with that of the agent's data where it is known. */
-function toResultSchema(data: JsonObject | undefined): JsonObject {
+function toResultSchema(data: JsonObject): JsonObject {
   // What a schema refers to within itself would not be found where it stands within another.
-  if (!data || JSON.stringify(data).includes('"$ref"')) return resultSchema
+  if (JSON.stringify(data).includes('"$ref"')) return resultSchema
   const { $schema: _, ...items } = data
   const { properties } = resultSchema
   return {

@@ -80,6 +80,21 @@ export function isLongerThan(value: unknown, most: number): boolean {
   return lengthLeft(value, most, maxDepth) < 0
 }
 
+/** Whether a value has more members than so many, nested ones included. It is looked at no further than that. */
+export function hasMoreMembers(value: unknown, most: number): boolean {
+  let left = most
+  const rest: unknown[] = [value]
+  while (rest.length > 0) {
+    const next = rest.pop()
+    if (typeof next !== 'object' || next === null) continue
+    for (const name in next) {
+      if (--left < 0) return true
+      rest.push(Reflect.get(next, name))
+    }
+  }
+  return false
+}
+
 /** What is left of a length behind a value; below 0 where the value is too long. */
 function lengthLeft(value: unknown, most: number, levels: number): number {
   if (typeof value === 'string') return most - value.length - 2

@@ -80,6 +80,44 @@ describe('an agent offered over streamable HTTP', () => {
     for (const name of tools.keys()) expect(name).toMatch(/^[\w-]{1,64}$/)
   })
 
+  test('rejects a request of more members than any client has a use for', async () => {
+    const url = await serve(greeter)
+    const ask = async (keys: number) => {
+      const _meta = Object.fromEntries(Array.from({ length: keys }, (_, i) => [`k${i}`, { i }]))
+      const call = { name: 'greeter', arguments: { message: 'Ada' }, _meta }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call })
+      const accept = 'application/json, text/event-stream'
+      const headers = { 'content-type': 'application/json', accept }
+      const response = await fetch(url, { method: 'POST', headers, body })
+      return `${response.status} ${await response.text()}`
+    }
+    expect(await ask(400)).toContain('Hello, Ada')
+    expect(await ask(500)).toMatch(/^400 .*at most 1000 members, nested ones included/)
+  })
+
+  test('is asked for its schema once, and closes the connection where the client wants that', async () => {
+    let reads = 0
+    const outputSchema = {
+      get type() {
+        reads++
+        return 'object'
+      },
+    }
+    const offer = { id: 'a', name: 'A', description: '', outputSchema, dispatch: async () => {} }
+    const binding = createMcpBinding({ offers: () => [offer as never] }) // nothing is sent to it
+    closing.push(binding.close)
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
+    const accept = 'application/json, text/event-stream'
+    const headers = { 'content-type': 'application/json', accept }
+    const list = () => binding.handle({ method: 'POST', path: '/mcp', query: '', headers, body })
+    const first = await list()
+    expect(first.status).toBe(200)
+    expect(first.headers).not.toHaveProperty('connection')
+    const before = reads
+    expect((await list()).status).toBe(200)
+    expect(reads).toBe(before)
+  })
+
   test.each(['legacy', 'auto'] as const)(
     'answers a client of the %s revision, and says where its answer stands',
     async (mode) => {
