@@ -10,6 +10,7 @@ import {
   type JWK,
   type KeyObject,
 } from 'jose'
+import { myTurn } from '../shared/async.ts'
 import { readUrl } from '../shared/text.ts'
 import { A2AError } from './errors.ts'
 import { type Check, isPlainObject } from './schema-checks.ts'
@@ -84,7 +85,7 @@ export async function verifyCard(
 ): Promise<readonly CardSignatureVerdict[]> {
   const signatures = isPlainObject(card) && Array.isArray(card.signatures) ? card.signatures : []
   const resolve = 'resolve' in trust ? trust.resolve : fromKeySet(trust.keys)
-  const payloads = canonicalForms(card)
+  const payloads = new Payloads(card)
   return Promise.all(
     signatures
       .slice(0, maxSignatures)
@@ -94,7 +95,7 @@ export async function verifyCard(
 
 async function verify(
   signature: unknown,
-  payloads: readonly string[],
+  payloads: Payloads,
   resolve: KeyResolver,
 ): Promise<CardSignatureVerdict> {
   const header = readHeader(signature)
@@ -104,8 +105,9 @@ async function verify(
   if (!key) return { valid: false, kid, reason: `key ${kid} is not trusted` }
   // The header was read from it, so it is an object with both strings.
   const { protected: head, signature: mark } = signature as AgentCardSignature
-  for (const text of payloads) {
-    const payload = base64url.encode(text)
+  for (let form = 0; ; form++) {
+    const payload = await payloads.of(form)
+    if (payload === undefined) break
     const jws = { payload, protected: head, signature: mark }
     const held = await flattenedVerify(jws, key, { algorithms }).catch(() => undefined)
     if (held) return { valid: true, kid }
@@ -192,14 +194,32 @@ export function canonicalCard(card: unknown): string {
 
 /**
  * The payloads that a signature may be over: the specification's form, then the one of peers that strip every empty
- * value, required ones included. None for a card that JCS cannot write (half a surrogate pair, endless nesting).
+ * value, required ones included. None for a card that JCS cannot write (half a surrogate pair, endless nesting). One
+ * takes several times as long as reading the card, so it is made when a trusted key asks for it, in a tick of its own.
  */
-function canonicalForms(card: unknown): readonly string[] {
-  try {
-    const form = withoutDefaults(agentCard, withoutSignatures(card))
-    return [toJcs(form), toJcs(withoutEmpties(form) ?? {})]
-  } catch {
-    return []
+class Payloads {
+  readonly #card: unknown
+  readonly #made: Promise<string | undefined>[] = []
+
+  constructor(card: unknown) {
+    this.#card = card
+  }
+
+  /** Undefined where there is no such form. */
+  of(form: number): Promise<string | undefined> {
+    this.#made[form] ??= this.#make(form)
+    return this.#made[form]
+  }
+
+  async #make(form: number): Promise<string | undefined> {
+    if (form > 1) return undefined
+    await myTurn()
+    try {
+      const strict = withoutDefaults(agentCard, withoutSignatures(this.#card))
+      return base64url.encode(toJcs(form === 0 ? strict : (withoutEmpties(strict) ?? {})))
+    } catch {
+      return undefined
+    }
   }
 }
 

@@ -164,6 +164,22 @@ describe('a signed card', () => {
 })
 
 describe('a signature that must not be believed', () => {
+  test('does not make the server write the card where no key is trusted', async () => {
+    const signed = await signCard(card, secret, header)
+    let reads = 0
+    const watched = {
+      ...signed,
+      get name() {
+        reads++
+        return card.name
+      },
+    }
+    const resolve = async () => undefined
+    expect(await verifyCard(watched, { resolve })).toMatchObject([{ valid: false }])
+    expect(reads).toBe(0)
+    expect(await verifyCard(watched, { keys: trusted })).toMatchObject([{ valid: true }])
+  })
+
   const forge = (fields: object): string =>
     Buffer.from(JSON.stringify(fields)).toString('base64url')
 
