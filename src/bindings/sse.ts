@@ -2,6 +2,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { A2AError } from '../protocol/errors.ts'
 import type { EventStream, OperationName, Sequenced } from '../protocol/operations.ts'
 import type { StreamResponse } from '../protocol/types.ts'
+import { myTurn } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 
 /**
@@ -17,6 +18,9 @@ export interface SseFrame {
 
 /** What a reader refuses: a single event larger than this many characters. */
 const maxEventLength: number = 4 * 1024 * 1024
+
+/** Bytes of a stream that are read in one tick, where they are there at once. */
+const maxBytesAtOnce = 256 * 1024
 
 /** The comment that keeps an idle connection open. */
 export const heartbeat = ': heartbeat\n\n'
@@ -60,9 +64,15 @@ export async function* decodeFrames(
       if (error.type === 'max-buffer-size-exceeded') overflow = true
     },
   })
+  let unbroken = 0
   for await (const chunk of chunks) {
     parser.feed(decoder.decode(chunk, { stream: true }))
     if (overflow) throw new A2AError('invalidAgentResponse', 'A stream event is too large')
+    unbroken += chunk.length
+    if (unbroken > maxBytesAtOnce) {
+      unbroken = 0
+      await myTurn()
+    }
     if (ready.length === 0) continue
     const batch = ready
     ready = []

@@ -287,6 +287,8 @@ export async function executeTurn(
     if (isKeyed) run.openTask()
     if (queued.recovered || isKeyed || (engine.isShared && log.exists)) await log.committed()
     if (!engine.mayBegin()) await engine.whenMayBegin()
+    // A large message was read and measured in this tick: the agent reads it in another.
+    if (queued.bytes >= burstBytes) await myTurn(turn.caller.userId)
     if (!run.isCurrent(turn)) return
     const reply = run.definition.agent.process(turn.message, turn)
     if (isAsyncIterable(reply)) await takeEvents(run, reply, turn)

@@ -1,8 +1,9 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { StreamResponse, Task, TaskState } from '../protocol/types.ts'
-import { backoffMs, wait } from '../shared/async.ts'
+import { backoffMs, myTurn, wait } from '../shared/async.ts'
 import { type Clock, toTimestamp } from '../shared/clock.ts'
+import { isLongerThan } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
 import { parseUrl } from '../shared/text.ts'
 import { foldRecords } from '../store/documents.ts'
@@ -258,6 +259,9 @@ function answerOf(outcome: DeliveryOutcome | undefined): Parameters<FreePlace>[0
   return outcome?.kind === 'retry' && outcome.isTimeout ? 'timeout' : undefined
 }
 
+/** Characters of an event, as JSON, that is written in a tick of its own. */
+const largeEvent = 128 * 1024
+
 /** Attempts one delivery. The caller holds a place for its host. */
 async function attempt(
   { store, deliver, encode, log }: DeliveryContext,
@@ -266,6 +270,8 @@ async function attempt(
 ): Promise<DeliveryOutcome> {
   const { record, entry } = pending
   const task = await taskWith(store, pending)
+  // What is large was just stored, and answered, in this tick.
+  if (isLongerThan(entry.event, largeEvent) || isLongerThan(task, largeEvent)) await myTurn()
   let payload: WebhookPayload
   try {
     payload = encode(record, entry.event, task)

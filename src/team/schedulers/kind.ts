@@ -1,6 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, Part } from '../../protocol/types.ts'
+import { myTurn } from '../../shared/async.ts'
 import { jsonIn } from '../../shared/json.ts'
 import { delegateAll, type Work } from '../delegate.ts'
 import type { Refuse } from '../errors.ts'
@@ -67,8 +68,11 @@ export async function inBatches<T>(
   const rest = works.map((work, index) => ({ work, index }))
   const results = new Map<number, T>()
   const worker = async (group: Run): Promise<void> => {
-    for (let next = rest.shift(); next; next = rest.shift())
+    for (let next = rest.shift(); next; next = rest.shift()) {
       results.set(next.index, await next.work(group))
+      // Members in this process may answer without waiting for anything: a thousand of them would be one tick.
+      if (rest.length > 0) await myTurn(run.turn.caller.userId)
+    }
   }
   await delegateAll(
     run,

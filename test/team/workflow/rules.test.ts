@@ -8,6 +8,20 @@ import { callsOf, entriesOf, flow, runFlow } from '../schedulers/workflow/scene.
 
 const echo = member('echo', (text) => text)
 
+test('a map over many items lets others have their turn in between', async () => {
+  let inTick = 0
+  let most = 0
+  const busy = member('busy', (text) => {
+    if (inTick++ === 0) setImmediate(() => (inTick = 0))
+    most = Math.max(most, inTick)
+    return text
+  })
+  const over = () => Array.from({ length: 200 }, (_, i) => i)
+  const run = await runFlow(flow({ busy }, { map: { over, agentId: 'busy', maxParallel: 4 } }), 'x')
+  expect(run.text.split('\n')).toHaveLength(200)
+  expect(most).toBeLessThanOrEqual(8)
+})
+
 describe('what a function of a rule gives', () => {
   test('is a list of JSON, the same in every run', async () => {
     const over = () => [new Date(0), undefined, { a: undefined }] as never
