@@ -1,6 +1,7 @@
 /**
- * `npm run siege -- [--seconds 60] [--store sqlite|memory] [--attack NAME] [--json]`: hostile clients against a real server with a heap
- * of 512 MB, while an honest one calls it. Exits 1 if the server dies, refuses an attack otherwise than it should, or
+ * `npm run siege -- [--seconds 60] [--store memory|sqlite|postgres] [--attack NAME] [--json]`: hostile clients against a
+ * real server with a heap of 512 MB, while an honest one calls it; on all three stores if none is named. PostgreSQL is the
+ * tests' own, or the one that `CORRAL_TEST_POSTGRES` names by its URL. Exits 1 if the server dies, refuses an attack otherwise than it should, or
  * the honest client has a failure, a p99 above one second or one answer above three.
  */
 import { parseArgs } from 'node:util'
@@ -31,9 +32,11 @@ if (values.json) process.stdout.write(`${JSON.stringify(reports, null, 2)}\n`)
 process.exitCode = reports.every(isHeld) ? 0 : 1
 
 function storesOf(name: string | undefined): readonly SiegeOptions['store'][] {
-  if (name === undefined) return ['memory', 'sqlite']
-  if (name === 'sqlite' || name === 'memory') return [name]
-  throw new Error(`--store is sqlite or memory, not ${name}`)
+  const stores = ['memory', 'sqlite', 'postgres'] as const
+  if (name === undefined) return stores
+  const chosen = stores.filter((store) => store === name)
+  if (chosen.length > 0) return chosen
+  throw new Error(`--store is ${stores.join(', ')}, not ${name}`)
 }
 
 function tell(second: number, rssMb: number): void {
@@ -52,8 +55,9 @@ function at(sorted: readonly number[], share: number): number {
 }
 
 function toTable(report: SiegeReport): string {
-  const { honest, attacks } = report
-  const ms = (share: number): string => `${at(honest.latencies, share).toFixed(0)} ms`
+  const { honest, idle, attacks } = report
+  const times = ({ latencies }: SiegeReport['honest']): string =>
+    [0.5, 0.99, 1].map((share) => `${at(latencies, share).toFixed(0)} ms`).join(', ')
   const rows: readonly (readonly [string, string])[] = [
     ['store', report.store],
     ['server', report.survived ? 'up' : `dead: ${report.lastWords}`],
@@ -64,7 +68,8 @@ function toTable(report: SiegeReport): string {
     ]),
     ['honest calls, failures', `${honest.calls}, ${honest.failures.length}`],
     ['honest webhooks delivered', String(report.honestHooks)],
-    ['honest p50, p99, most', `${ms(0.5)}, ${ms(0.99)}, ${ms(1)}`],
+    ['honest p50, p99, most', times(honest)],
+    ['  the same while idle', times(idle)],
     ['held', isHeld(report) ? 'yes' : 'no'],
   ]
   const failures = honest.failures.slice(0, 5).map((failure) => `  ${failure}`)

@@ -248,6 +248,110 @@ const consoleFlood: Attack = {
   },
 }
 
+/** Hundreds of requests on one connection before the first is answered, without credentials. */
+const pipelining: Attack = {
+  name: 'pipelined requests',
+  right: /^(answered|closed|held)$/,
+  must: /^closed$/,
+  async run({ stranger, tally, ended, scale }) {
+    const pages = ['/agents', '/.well-known/agent-card.json', '/health', '/agents/echo']
+    const text = pages.map((path) => head(path, { accept: 'application/json' }, 'GET')).join('')
+    await many(24 * scale, async () => {
+      while (!ended.aborted) {
+        const socket = await open(stranger, text.repeat(100))
+        let answers = 0
+        socket.on('data', (chunk) => {
+          answers += chunk.toString('latin1').split('HTTP/1.1 ').length - 1
+          if (answers === 400) socket.destroy()
+        })
+        socket.on('error', () => {})
+        await new Promise((resolve) => {
+          socket.on('close', resolve)
+          ended.addEventListener('abort', () => socket.destroy())
+        })
+        tally.count(ended.aborted ? 'held' : answers === 400 ? 'answered' : 'closed')
+      }
+    })
+  },
+}
+
+/** What an answer must fit: as large as it may be and larger, and each as costly to read as its size allows. */
+const schemas: Attack = {
+  name: 'schemas of callers',
+  right: /^(200|400|413|429|502|503|closed)( .*)?$/,
+  must: /^400$/,
+  async run({ stranger, mallory, tally, ended, scale }) {
+    const bodies = hardSchemas().map(({ schema, answer }) =>
+      JSON.stringify({
+        model: 'parrot',
+        messages: [{ role: 'user', content: answer }],
+        response_format: { type: 'json_schema', json_schema: { name: 'hard', schema } },
+      }),
+    )
+    let next = 0
+    await many(8 * scale, async () => {
+      while (!ended.aborted) {
+        const target = next % 2 ? stranger : mallory
+        const body = bodies[next++ % bodies.length] ?? ''
+        await counted(tally, post(target, '/v1/chat/completions', body))
+      }
+    })
+  },
+}
+
+function hardSchemas(): readonly { readonly schema: object; readonly answer: string }[] {
+  const times = <T>(count: number, one: (i: number) => T): readonly T[] =>
+    Array.from({ length: count }, (_, i) => one(i))
+  const named = <T>(count: number, one: (i: number) => T): Readonly<Record<string, T>> =>
+    Object.fromEntries(times(count, (i) => [`n${i}`, one(i)]))
+  const long = 'n'.repeat(2_000)
+  const list = JSON.stringify(times(20_000, (i) => `item ${i}`))
+  const object = JSON.stringify(named(5_000, () => 1))
+  return [
+    {
+      schema: { $ref: '#/$defs/n0', $defs: named(1_500, (i) => ({ $ref: `#/$defs/n${i + 1}` })) },
+      answer: '1',
+    },
+    {
+      schema: { $defs: { [long]: {} }, anyOf: times(25, () => ({ $ref: `#/$defs/${long}` })) },
+      answer: '1',
+    },
+    { schema: { required: times(6_000, (i) => `n${i}`) }, answer: object },
+    { schema: { items: { enum: times(5_000, (i) => `word ${i}`) } }, answer: list },
+    {
+      schema: { items: { anyOf: times(60, (i) => ({ const: `${i}${'x'.repeat(900)}` })) } },
+      answer: list,
+    },
+    { schema: { uniqueItems: true, items: { pattern: '^(item|i|t)*( [0-9]+)+$' } }, answer: list },
+    { schema: { properties: named(3_000, () => ({ type: 'string' })) }, answer: object },
+    { schema: { required: times(60_000, (i) => `n${i}`) }, answer: '{}' },
+    { schema: { const: 'x'.repeat(500_000) }, answer: '1' },
+  ]
+}
+
+/** Messages that take an agent's guards long to read. */
+const guards: Attack = {
+  name: 'messages for guards',
+  right: /^(200.*|413|429.*|503.*|closed)$/,
+  must: /^200$/,
+  async run({ mallory, tally, ended, scale }) {
+    const words = 'password = hunter2, joe@example.com, sk-abcdefghijklmnopqrstuvwx, eyJhbGciOi. '
+    const text = words.repeat(Math.ceil(mib / words.length))
+    const data = Object.fromEntries(
+      Array.from({ length: 60_000 }, (_, i) => [`key ${i}`, `word ${i}`]),
+    )
+    const message = (part: object): object => ({
+      message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [part] },
+    })
+    await many(10 * scale, async () => {
+      for (let i = 0; !ended.aborted; i++) {
+        const params = message(i % 2 ? { data } : { text })
+        await counted(tally, call(mallory, 'guarded', { method: 'SendMessage', params }))
+      }
+    })
+  },
+}
+
 /** All of them. */
 export const attacks: readonly Attack[] = [
   oversized,
@@ -262,6 +366,9 @@ export const attacks: readonly Attack[] = [
   large,
   answers,
   consoleFlood,
+  pipelining,
+  schemas,
+  guards,
 ]
 
 /** Does something many times at once; what fails below HTTP is a connection that was closed. */

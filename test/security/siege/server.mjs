@@ -1,16 +1,16 @@
 /**
  * The server under siege: a plain script on the built package, so that it runs as a user's would. Its argument is JSON:
- * `file` for the SQLite store (in memory without one) and `endless`, where a remote agent never stops. Prints
- * `listening <port>`; answers `/vitals` with what it holds.
+ * `file` for the SQLite store or `postgres` for the options of PostgreSQL's (in memory without one) and `endless`, where a
+ * remote agent never stops. Prints `listening <port>`; answers `/vitals` with what it holds.
  */
 import { A2AAgent, defineAgent } from 'corral/agents'
 import { createConsole } from 'corral/console'
 import { bearer, createServer, listen } from 'corral/server'
-import { openSqliteStore } from 'corral/store'
+import { openPostgresStore, openSqliteStore } from 'corral/store'
 import { defineTeam } from 'corral/team'
 
-const { file, endless } = JSON.parse(process.argv[2])
-const store = file ? await openSqliteStore(file) : undefined
+const { file, postgres, endless } = JSON.parse(process.argv[2])
+const store = await openStore()
 
 const echo = defineAgent({ name: 'Echo' }, (message) => `You said ${message.parts[0].text.length}`)
 
@@ -28,6 +28,15 @@ const slow = defineAgent({ name: 'Slow' }, async function* (_message, turn) {
 const flood = defineAgent({ name: 'Flood' }, async function* () {
   for (let i = 0; i < 400; i++) yield 'x'.repeat(16_384)
 })
+
+/** Says what it was asked first. */
+const parrot = defineAgent({ name: 'Parrot' }, ({ parts }) => parts[0].text)
+
+const rules = ['secrets', 'email', { use: 'pattern', deny: 'forbidden words?', action: 'replace' }]
+const guarded = defineAgent(
+  { name: 'Guarded', guards: { input: rules, output: rules } },
+  ({ parts }, turn) => turn.reply(parts),
+)
 
 const relay = defineTeam({
   id: 'relay',
@@ -48,7 +57,7 @@ const relay = defineTeam({
 const tokens = { 'ann-token': 'ann', 'mallory-token': 'mallory' }
 let honestHooks = 0
 const server = await createServer({
-  agents: [echo, twenty, slow, flood, relay],
+  agents: [echo, twenty, slow, flood, relay, parrot, guarded],
   ...(store && { store }),
   auth: { authenticators: [bearer({ tokens })], required: false },
   logger: false,
@@ -72,3 +81,8 @@ const server = await createServer({
 })
 const { port } = await listen(server, { port: 0, host: '127.0.0.1', logger: false })
 process.stdout.write(`listening ${port}\n`)
+
+async function openStore() {
+  if (postgres) return openPostgresStore(postgres)
+  return file ? openSqliteStore(file) : undefined
+}

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
 import { request } from 'undici'
+import { startPostgres } from '../../support/postgres-server.ts'
 import { attacks } from './attacks.ts'
 import { beHonest, type Fared } from './honest.ts'
 import { openHosts } from './hosts.ts'
@@ -13,7 +15,7 @@ import type { Outcomes } from './tally.ts'
 /** How long and how hard. */
 export interface SiegeOptions {
   readonly seconds: number
-  readonly store: 'sqlite' | 'memory'
+  readonly store: 'memory' | 'sqlite' | 'postgres'
   /** 1 for everything, less for a short run. */
   readonly scale: number
   /** The name of one attack, to see it alone. */
@@ -32,6 +34,8 @@ export interface SiegeReport {
   readonly peakRssMb: number
   readonly attacks: readonly AttackReport[]
   readonly honest: Fared
+  /** How it fared before the attackers came. */
+  readonly idle: Fared
   /** Webhooks of the honest client that arrived. */
   readonly honestHooks: number
 }
@@ -54,13 +58,14 @@ export async function besiege(options: SiegeOptions): Promise<SiegeReport> {
   const { seconds, store, scale, only, progress } = options
   const folder = await mkdtemp(join(tmpdir(), 'corral-siege-'))
   const hosts = await openHosts()
-  const file = store === 'sqlite' ? { file: join(folder, 'tasks.db') } : {}
-  const server = startServer({ ...file, endless: hosts.endless })
+  const place = await openPlace(store, folder)
+  const server = startServer({ ...place.setup, endless: hosts.endless })
   try {
     const port = await server.port
     const url = `http://127.0.0.1:${port}`
     // A server that has just started runs at a fraction of its speed: it is at work before the attackers come.
     const before = await beHonest(url, AbortSignal.timeout(seconds * warmUpMs))
+    const idle = await beHonest(url, AbortSignal.timeout(seconds * warmUpMs))
     const ended = AbortSignal.timeout(seconds * 1_000)
     const watching = watch(url, ended, progress)
     const honest = beHonest(url, ended)
@@ -74,13 +79,42 @@ export async function besiege(options: SiegeOptions): Promise<SiegeReport> {
       lastWords: server.errors().slice(-2_000),
       peakRssMb,
       attacks: Object.entries(outcomes).map(([name, seen]) => judge(name, seen)),
-      honest: { ...fared, failures: [...before.failures, ...fared.failures] },
+      honest: { ...fared, failures: [...before.failures, ...idle.failures, ...fared.failures] },
+      idle,
       honestHooks,
     }
   } finally {
     server.child.kill('SIGKILL')
     hosts.close()
+    await place.close()
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Where the server keeps its tasks. */
+interface Place {
+  readonly setup: object
+  close(): Promise<void>
+}
+
+async function openPlace(store: SiegeOptions['store'], folder: string): Promise<Place> {
+  const nothing = async (): Promise<void> => {}
+  if (store === 'memory') return { setup: {}, close: nothing }
+  if (store === 'sqlite') return { setup: { file: join(folder, 'tasks.db') }, close: nothing }
+  const given = process.env.CORRAL_TEST_POSTGRES
+  const schema = `siege_${process.pid}_${Date.now()}`
+  if (given === undefined) {
+    const { url, stop } = await startPostgres({ durable: true })
+    return { setup: { postgres: { url, schema } }, close: stop }
+  }
+  return {
+    setup: { postgres: { url: given, schema } },
+    async close() {
+      const client = new Client({ connectionString: given })
+      await client.connect()
+      await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+      await client.end()
+    },
   }
 }
 
