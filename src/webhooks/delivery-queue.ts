@@ -259,8 +259,8 @@ function answerOf(outcome: DeliveryOutcome | undefined): Parameters<FreePlace>[0
   return outcome?.kind === 'retry' && outcome.isTimeout ? 'timeout' : undefined
 }
 
-/** Characters of an event, as JSON, that is written in a tick of its own. */
-const largeEvent = 128 * 1024
+/** Characters of an event, as JSON, that is written in a tick of its own: few, since they are counted each time. */
+const largeEvent = 16 * 1024
 
 /** Attempts one delivery. The caller holds a place for its host. */
 async function attempt(
