@@ -174,9 +174,11 @@ export class DatabaseFeed implements Feed {
 
 /** Removes registrations that are long over and have nothing left that another replica would have to claim. */
 function forgotten(schema: string): string {
-  return `DELETE FROM ${schema}.replica r WHERE alive_until < clock_timestamp() - interval '1 minute'
-    AND NOT EXISTS (SELECT 1 FROM ${schema}.task t WHERE t.replica = r.number)
-    AND NOT EXISTS (SELECT 1 FROM ${schema}.push p WHERE p.replica = r.number)`
+  return `DELETE FROM ${schema}.replica WHERE number IN (SELECT r.number FROM ${schema}.replica r
+      WHERE r.alive_until < clock_timestamp() - interval '1 minute'
+        AND NOT EXISTS (SELECT 1 FROM ${schema}.task t WHERE t.replica = r.number)
+        AND NOT EXISTS (SELECT 1 FROM ${schema}.push p WHERE p.replica = r.number)
+      FOR UPDATE SKIP LOCKED)`
 }
 
 /** What became of an entry that was to be forwarded. */

@@ -508,7 +508,9 @@ function statements(names: Names): SessionStatements {
   const lease = (place: string) => `clock_timestamp() + ${place}::float8 * interval '1 millisecond'`
   return {
     // The lock is held before any other replica can see the row.
-    register: `WITH former AS (UPDATE ${s}.replica SET alive_until = clock_timestamp() WHERE number = $5)
+    // The former row may be locked by a beat that the network cut in half: then its lease ends by itself.
+    register: `WITH locked AS (SELECT number FROM ${s}.replica WHERE number = $5 FOR UPDATE SKIP LOCKED),
+      former AS (UPDATE ${s}.replica r SET alive_until = clock_timestamp() FROM locked WHERE r.number = locked.number)
       INSERT INTO ${s}.replica (name, agents, builds, alive_until) VALUES ($1, $2, $3, ${lease('$4')})
       RETURNING number, pg_try_advisory_lock(${lockClass}, number) AS locked, ${now}`,
     beat: `UPDATE ${s}.replica SET alive_until = ${lease('$2')}

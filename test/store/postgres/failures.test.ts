@@ -55,6 +55,16 @@ describePostgres('replicas on PostgreSQL', () => {
     expect((await a.store.records('t', 0)).map(seqOf)).toEqual([1])
   })
 
+  it('register anew when the network cut their beat in half', async () => {
+    let isLost = false
+    const a = await joinWorld(world, ({ exchange, type, direction }) => {
+      if (isLost || direction !== 'requests' || type !== 'S') return undefined
+      isLost = exchange.name === 'beat'
+      return isLost ? 'blackhole' : undefined
+    })
+    await world.until(() => timesJoined(a) === 1)
+  })
+
   it('connect again when the answer to their settings does not come', async () => {
     let [isOpen, isLost] = [false, false]
     const store = await world.open({}, ({ exchange, type }) => {
