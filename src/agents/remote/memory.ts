@@ -77,8 +77,12 @@ export async function prepare(
   const { outputSchema: schema } = turn
   // What answers a question, such as an approval's, must stay the word that it is.
   const parts = schema && !continued ? withSchemaInWords(message.parts, schema) : message.parts
+  const idempotencyKey = await digestOf(`${send}#${count}`)
+  // What left before a crash leaves again as it was: the remote's context may be known by now, from another call.
+  const sent = loadUnnamed(turn, key)
+  const repeated = sent?.idempotencyKey === idempotencyKey ? sent.request : undefined
   return {
-    request: {
+    request: repeated ?? {
       message: {
         messageId,
         role: 'ROLE_USER',
@@ -90,7 +94,7 @@ export async function prepare(
       },
     },
     options: {
-      idempotencyKey: await digestOf(`${send}#${count}`),
+      idempotencyKey,
       ...(turn.traceparent !== undefined && { traceparent: turn.traceparent }),
       ...(extensions && { extensions: extensions.filter(isHeaderSafe) }),
     },

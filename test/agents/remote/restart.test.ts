@@ -1,13 +1,16 @@
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/function.ts'
 import { A2AAgent } from '../../../src/agents/remote/agent.ts'
+import { idempotencyExtension } from '../../../src/protocol/extensions.ts'
 import { answerParts, isTerminal, textOf, userMessage } from '../../../src/protocol/task.ts'
 import { createServer, listen, type Server } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { createMemoryStore } from '../../../src/store/memory/store.ts'
 import type { Store, Write } from '../../../src/store/store.ts'
 import { defineTeam } from '../../../src/team/team.ts'
+import { doneTask, Raw, serveAgent } from '../../client/agent.ts'
 import { type FaultyOptions, faulty } from '../../fixtures/faulty-store.ts'
+import { createTurn, runTurn } from '../../fixtures/turn.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -141,3 +144,33 @@ test.each([
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
   },
 )
+
+test('a message that is sent again after a crash is the same, whatever was learned of the remote meanwhile', async () => {
+  const sent = createDeferred<void>()
+  const capabilities = { extensions: [{ uri: idempotencyExtension }] }
+  const far = await serveAgent(
+    {
+      SendMessage() {
+        sent.resolve()
+        // The first process never hears of its task.
+        return far.calls.length === 1 ? new Raw(() => {}) : { task: doneTask }
+      },
+    },
+    { capabilities },
+  )
+  const options = { id: 'near', name: 'Near', endpoint: far.url, maxRetries: 0 }
+  const [dead, next] = [new A2AAgent(options), new A2AAgent(options)]
+  closing.push(
+    () => dead.close(),
+    () => next.close(),
+  )
+  const before = createTurn('go')
+  void runTurn(dead, before).catch(() => {})
+  await sent.promise
+  // Another call of the same conversation was answered, in the remote's context.
+  const values = new Map([[`corral:a2a:near ${far.url}`, 'c-far']])
+  await runTurn(next, createTurn(before.message, { saved: before.saved, values }))
+  const [first, second] = far.calls
+  expect(second?.params).toEqual(first?.params)
+  expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key'])
+})
