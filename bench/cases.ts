@@ -1,5 +1,5 @@
 import type { Case } from './case.ts'
-import { againstEachOther, againstFloor } from './compare.ts'
+import { againstEachOther, againstFloor, deskCost } from './compare.ts'
 import { eventElsewhere, takeover, twoReplicas } from './replicas.ts'
 import {
   clientCost,
@@ -111,6 +111,13 @@ export const cases: readonly Case[] = [
     unit: 'µs CPU over direct calls',
     run: dataHopCost,
     compare: (bench, trees) => compareHops(bench, 'data', trees),
+  },
+  {
+    name: 'desk',
+    title: 'support desk: 3 model calls, 2 tools, 2 hops, 4 guards, 200 at once',
+    bar: 5,
+    unit: 'ms CPU per chat',
+    run: deskCost,
   },
   {
     name: 'rss-50000',

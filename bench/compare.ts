@@ -10,6 +10,10 @@ import type { WorkloadName } from './workloads.ts'
 
 /** Load that warms the JIT up and then lasts long enough to measure; a stream counts by its chunks. */
 export function effortFor(workload: WorkloadName, { quick }: Pick<Bench, 'quick'>): Effort {
+  if (workload === 'desk') {
+    const requests = quick ? 1_000 : 3_000
+    return { warmUp: 1_000, requests, slices: 5, connections: 200, seconds: quick ? 15 : 60 }
+  }
   const chunks = Number(/^stream-(\d+)/.exec(workload)?.[1] ?? 0)
   const weight = 1 + chunks / 10 + (workload.startsWith('list') ? 9 : 0)
   const many = quick ? 6_000 : 15_000
@@ -36,6 +40,23 @@ export async function againstFloor(
   const failed = rounds.reduce((sum, round) => sum + (round[1]?.failed ?? 0), 0)
   const ratio = median(multiples(1))
   return { ratio, failed, details, ...(withPeer && { peerRatio: median(multiples(2)) }) }
+}
+
+/** CPU milliseconds of a chat with the support desk, and beside them those of a bare program that calls the same models. */
+export async function deskCost(bench: Bench): Promise<Finding> {
+  const sides = (['floor', 'corral'] as const).map(
+    (subject) => ({ subject, workload: 'desk' }) as const,
+  )
+  const rounds = await inTurn(bench, sides, effortFor('desk', bench))
+  const at = (i: number): Measurement => middle(rounds.map((round) => round[i]))
+  const [floor, corral] = [at(0), at(1)]
+  const said = (one: Measurement): string => `${Math.round(one.perSecond)} chats/s`
+  return {
+    ratio: median(rounds.map((round) => (round[1]?.cpuMicros ?? 0) / 1_000)),
+    failed: rounds.flat().reduce((sum, one) => sum + one.failed, 0),
+    note: `${said(corral)}; floor ${(floor.cpuMicros / 1_000).toPrecision(3)} ms, ${said(floor)}`,
+    details: { floor, corral },
+  }
 }
 
 /** CPU per request of one side as a multiple of another's. */

@@ -3,7 +3,7 @@
  * the client's cost does not blur the server's. Told a `LoadOrder`, it sends, then tells how long each answer took.
  */
 import { connect, type Socket } from 'node:net'
-import { type WorkloadName, workloadOf } from './workloads.ts'
+import { type Workload, type WorkloadName, workloadOf } from './workloads.ts'
 
 /** What to send: so many requests, or as many as fit into the time. */
 export interface LoadOrder {
@@ -35,7 +35,8 @@ process.on('disconnect', () => process.exit(0))
 process.send?.({ ready: true })
 
 async function run({ port, workload, requests, ...bounds }: LoadOrder): Promise<LoadResult> {
-  const request = toBytes(workloadOf(workload))
+  const { expects = '', ...asked }: Workload = workloadOf(workload)
+  const request = toBytes(asked)
   const micros: number[] = []
   let left = requests
   let failed = 0
@@ -46,7 +47,7 @@ async function run({ port, workload, requests, ...bounds }: LoadOrder): Promise<
     while (left-- > 0 && performance.now() < endsAt) {
       if (socket.destroyed) socket = await open(port)
       const before = performance.now()
-      if (!(await exchange(socket, request))) failed++
+      if (!(await exchange(socket, request, expects))) failed++
       micros.push(Math.round((performance.now() - before) * 1_000))
     }
     if (!socket.destroyed) keep(port, socket)
@@ -83,7 +84,7 @@ function open(port: number): Promise<Socket> {
 }
 
 /** Sends the request and reads one whole answer; false if it is not a success. */
-function exchange(socket: Socket, request: Buffer): Promise<boolean> {
+function exchange(socket: Socket, request: Buffer, expects: string): Promise<boolean> {
   return new Promise((resolve) => {
     let text = ''
     const end = (right: boolean): void => {
@@ -94,7 +95,9 @@ function exchange(socket: Socket, request: Buffer): Promise<boolean> {
     const onClose = (): void => end(false)
     const onData = (chunk: Buffer): void => {
       text += chunk.toString('latin1')
-      if (isWhole(text)) end(text.startsWith('HTTP/1.1 200') && !text.includes('"error"'))
+      if (!isWhole(text)) return
+      const isRight = text.startsWith('HTTP/1.1 200') && !text.includes('"error"')
+      end(isRight && text.includes(expects))
     }
     socket.on('data', onData)
     socket.on('close', onClose)
@@ -110,7 +113,7 @@ function isWhole(text: string): boolean {
   return text.endsWith('0\r\n\r\n')
 }
 
-function toBytes({ path, headers, body }: ReturnType<typeof workloadOf>): Buffer {
+function toBytes({ path, headers, body }: Omit<Workload, 'expects'>): Buffer {
   const lines = Object.entries({
     ...headers,
     host: '127.0.0.1',

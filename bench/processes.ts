@@ -15,6 +15,11 @@ export interface Child {
 /** The root of this tree. */
 export const here: string = fileURLToPath(new URL('..', import.meta.url))
 
+/** A public entry point of the compiled package. */
+export function dist<T>(name: string): Promise<T> {
+  return import(new URL(`../dist/${name}/index.js`, import.meta.url).href)
+}
+
 /** How a file of the benchmark is started. */
 interface StartOptions {
   /** Flags of Node. */

@@ -3,7 +3,7 @@
  * Told how many calls, makes them eight at a time and tells the CPU time of each.
  */
 import { Pool } from 'undici'
-import { dist } from '../subjects/corral.ts'
+import { dist } from '../processes.ts'
 import { workloadOf } from '../workloads.ts'
 
 const [caller = '', port = ''] = process.argv.slice(2)

@@ -5,7 +5,7 @@
  */
 import type { Agent } from '../../src/agents/agent.ts'
 import type { Message, Part } from '../../src/protocol/types.ts'
-import { dist } from '../subjects/corral.ts'
+import { dist } from '../processes.ts'
 
 const { defineAgent } = await dist<typeof import('../../src/agents/index.ts')>('agents')
 const { defineTeam } = await dist<typeof import('../../src/team/index.ts')>('team')

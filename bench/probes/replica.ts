@@ -6,7 +6,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Agent } from '../../src/agents/agent.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { dist } from '../subjects/corral.ts'
+import { dist } from '../processes.ts'
 
 /** What a replica is told to do. */
 export type ReplicaOrder =

@@ -7,6 +7,8 @@ import type { Server } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import type { Store, Write } from '../../src/store/store.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
+import { createDesk } from '../desk.ts'
+import { dist } from '../processes.ts'
 import type { Serving } from '../subject.ts'
 import { knownTask, slowMs, type Workload } from '../workloads.ts'
 
@@ -31,11 +33,6 @@ async function openTask(server: Server): Promise<string> {
   return 'task' in answer ? answer.task.id : ''
 }
 
-/** A public entry point of the compiled package. */
-export function dist<T>(name: string): Promise<T> {
-  return import(new URL(`../../dist/${name}/index.js`, import.meta.url).href)
-}
-
 async function openStore(workload: Workload): Promise<Store> {
   const { createMemoryStore, openPostgresStore, openSqliteStore } =
     await dist<typeof import('../../src/store/index.ts')>('store')
@@ -52,6 +49,7 @@ async function openStore(workload: Workload): Promise<Store> {
 }
 
 async function createAgent({ agent, chunks }: Workload, news: Promise<void>): Promise<Agent> {
+  if (agent === 'desk') return createDesk()
   const { defineAgent } = await dist<typeof import('../../src/agents/index.ts')>('agents')
   const echo = (message: Message): string => {
     const [part] = message.parts

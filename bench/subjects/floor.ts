@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createBareDesk } from '../desk.ts'
 import type { Serving } from '../subject.ts'
 import type { Workload } from '../workloads.ts'
 
@@ -35,7 +36,7 @@ const events = {
  */
 export async function serveFloor(workload: Workload): Promise<Serving> {
   const held = new Set<ServerResponse>()
-  const answer = workload.agent === 'held' ? hold(held) : answerOf(workload)
+  const answer = workload.agent === 'held' ? hold(held) : await answerOf(workload)
   const server = createServer({ keepAliveTimeout: 65_000 }, (incoming, response) => {
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -46,7 +47,8 @@ export async function serveFloor(workload: Workload): Promise<Serving> {
   return { port, fire: () => tell(held) }
 }
 
-function answerOf(workload: Workload): Answer {
+async function answerOf(workload: Workload): Promise<Answer> {
+  if (workload.agent === 'desk') return answerChats(await createBareDesk())
   if (workload.agent === 'stream')
     return (request, response) => stream(request, response, workload.chunks)
   const page = workload.body.includes('ListTasks') ? 50 : 0
@@ -55,6 +57,18 @@ function answerOf(workload: Workload): Answer {
     const text = JSON.stringify({ jsonrpc: '2.0', result, id: request.id })
     response.writeHead(200, { ...json, 'content-length': Buffer.byteLength(text) })
     response.end(text)
+  }
+}
+
+/** A chat is answered as soon as the last model call has ended; nothing goes out before, as with guards of the answer. */
+function answerChats(ask: (text: string) => Promise<string>): Answer {
+  return (request, response) => {
+    const message = request.params.message ?? listedMessage
+    void ask(message.parts[0]?.text ?? '').then((text) => {
+      const result = { task: taskOf(text, message) }
+      response.writeHead(200, events)
+      response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', result, id: request.id })}\n\n`)
+    })
   }
 }
 
