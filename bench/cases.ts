@@ -9,6 +9,7 @@ import {
   crowd,
   dataHopCost,
   growth,
+  guardCost,
   hopCost,
   memoryAfterTasks,
   slowCrowd,
@@ -118,6 +119,13 @@ export const cases: readonly Case[] = [
     bar: 5,
     unit: 'ms CPU per chat',
     run: deskCost,
+  },
+  {
+    name: 'guards-100k',
+    title: '100 KB of text through each built-in guard, the slowest',
+    bar: 1,
+    unit: 'ms CPU',
+    run: guardCost,
   },
   {
     name: 'rss-50000',

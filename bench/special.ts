@@ -98,6 +98,32 @@ function toCallerRatio({ undici, corral }: CallerCpu): number {
   return corral / undici
 }
 
+/** CPU milliseconds of the slowest built-in guard on 100,000 characters. */
+export async function guardCost(bench: Bench): Promise<Finding> {
+  const rounds = await repeat(bench.repeats, () => cpuOfGuards(bench))
+  const names = Object.keys(rounds[0] ?? {})
+  const millis = names.map((name) => median(rounds.map((round) => round[name] ?? 0)) / 1_000)
+  const said = names.map((name, i) => `${name} ${millis[i]?.toFixed(2)}`)
+  return {
+    ratio: Math.max(...millis),
+    note: said.join(', '),
+    details: Object.fromEntries(names.map((name, i) => [name, millis[i] ?? 0])),
+  }
+}
+
+async function cpuOfGuards({ quick }: Bench): Promise<Readonly<Record<string, number>>> {
+  const child = start('probes/guards.ts', [])
+  try {
+    await child.ready
+    const times = quick ? 50 : 200
+    await child.ask(times)
+    const { micros } = await child.ask<{ micros: Readonly<Record<string, number>> }>(times)
+    return micros
+  } finally {
+    await child.stop()
+  }
+}
+
 const slices = 10
 
 /** CPU time per piece of work of several children, after as much work to warm up. They take turns, a slice each. */
