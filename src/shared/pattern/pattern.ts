@@ -86,8 +86,8 @@ interface Program {
   /** For instructions that several others lead to a number of its own, from 0; -1 for the rest. */
   readonly joins: Int32Array
   readonly joinCount: number
-  /** Which characters of ASCII a match can begin with; undefined where it need not begin with one. */
-  readonly beginnings: Uint8Array | undefined
+  /** What a match can begin with; undefined where it need not begin with anything. */
+  readonly beginnings: Beginnings | undefined
 }
 
 /** The kinds of instructions. */
@@ -216,20 +216,89 @@ function nextOf(instruction: Instruction): readonly number[] {
   return instruction.kind === 'split' ? [instruction.first, instruction.second] : [instruction.next]
 }
 
-/** Which characters of ASCII a match can begin with; undefined where one can begin with none. */
-function beginningsOf(instructions: readonly Instruction[], start: number): Uint8Array | undefined {
+/** What a match can begin with; undefined where one can begin with nothing. */
+function beginningsOf(instructions: readonly Instruction[], start: number): Beginnings | undefined {
+  const first = setsFrom(instructions, start)
+  return first && new Beginnings(instructions, first)
+}
+
+type SetInstruction = Extract<Instruction, { readonly kind: 'set' }>
+
+/** The sets that come next from an instruction on; undefined where a match can end before any. */
+function setsFrom(
+  instructions: readonly Instruction[],
+  start: number,
+): readonly SetInstruction[] | undefined {
+  const sets: SetInstruction[] = []
   const seen = new Set([start])
-  const beginnings = new Uint8Array(128)
   for (const number of seen) {
     const instruction = instructions[number]
     if (!instruction || instruction.kind === 'match') return undefined
-    if (instruction.kind !== 'set') for (const next of nextOf(instruction)) seen.add(next)
-    else {
-      const { ascii } = instruction.set
-      for (let code = 0; code < 128; code++) if (ascii[code] === 1) beginnings[code] = 1
+    if (instruction.kind === 'set') sets.push(instruction)
+    else for (const next of nextOf(instruction)) seen.add(next)
+  }
+  return sets
+}
+
+/** How many characters beyond ASCII a pattern remembers. */
+const remembered = 256
+
+/** Tells by the next two characters where no match can begin. A caller may send many patterns, so its tables are small. */
+class Beginnings {
+  /** Which characters of ASCII a match can begin with. */
+  readonly ascii: Uint8Array = new Uint8Array(128)
+  /** Which can come second. */
+  readonly #seconds = new Uint8Array(128)
+  readonly #first: readonly SetInstruction[]
+  /** Of characters beyond ASCII twice their code, and 1 more where a match can begin with it. */
+  #others: Int32Array | undefined
+
+  constructor(instructions: readonly Instruction[], first: readonly SetInstruction[]) {
+    this.#first = first
+    const seen = new Set<number>()
+    for (const { set, next } of first) {
+      addTo(this.ascii, set)
+      if (seen.has(next)) continue
+      seen.add(next)
+      const sets = setsFrom(instructions, next)
+      if (!sets) this.#seconds.fill(1)
+      else for (const one of sets) addTo(this.#seconds, one.set)
     }
   }
-  return beginnings
+
+  /** The next place where a match may begin, or the first one that was not looked at: there are `most` looks. */
+  next(text: string, from: number, most: number): number {
+    const { ascii } = this
+    const seconds = this.#seconds
+    const end = Math.min(text.length, from + most)
+    for (let at = from; at < end; at++) {
+      const code = text.charCodeAt(at)
+      if (code >= 128) {
+        if (this.#canBegin(code)) return at
+      } else if (ascii[code] === 1) {
+        const second = text.charCodeAt(at + 1)
+        // At the end of the text there is no number to compare.
+        if (!(second < 128) || seconds[second] === 1) return at
+      }
+    }
+    return end
+  }
+
+  #canBegin(code: number): boolean {
+    // Of a character beyond the first plane this is a half.
+    if ((code & 0xf800) === 0xd800) return true
+    this.#others ??= new Int32Array(remembered)
+    const place = code % remembered
+    const known = this.#others[place] ?? 0
+    if (known >> 1 === code) return (known & 1) === 1
+    const can = this.#first.some(({ set }) => set.has(code))
+    this.#others[place] = (code << 1) | (can ? 1 : 0)
+    return can
+  }
+}
+
+function addTo(table: Uint8Array, { ascii }: CharacterSet): void {
+  for (let code = 0; code < 128; code++) if (ascii[code] === 1) table[code] = 1
 }
 
 /** A piece of a text that fits. */
@@ -261,7 +330,8 @@ export class Matcher {
   steps = 0
   readonly #program: Program
   readonly #text: string
-  readonly #tried: Uint32Array
+  /** Made when something is tried. */
+  #tried: Uint32Array | undefined
   /** Ways that are left: instruction and place in turn. */
   readonly #ways: number[] = []
   /** How much may be looked at before the next pause. */
@@ -275,7 +345,6 @@ export class Matcher {
     if (bits > maxMemory) throw new PatternFault('the text is too long for the pattern', 0)
     this.#program = program
     this.#text = text
-    this.#tried = new Uint32Array(Math.ceil(bits / 32))
   }
 
   /** The first match that begins at or behind an index. */
@@ -299,8 +368,10 @@ export class Matcher {
   /** What was tried at a place did not all fail: the way to the match led through it. */
   forget(at: number): void {
     const { joinCount } = this.#program
+    const tried = this.#tried
+    if (!tried) return
     for (let bit = at * joinCount; bit < (at + 1) * joinCount; bit++)
-      this.#tried[bit >>> 5] = (this.#tried[bit >>> 5] ?? 0) & ~(1 << (bit & 31))
+      tried[bit >>> 5] = (tried[bit >>> 5] ?? 0) & ~(1 << (bit & 31))
   }
 
   #spanOf(end: number): MatchedSpan | undefined {
@@ -313,7 +384,8 @@ export class Matcher {
     for (; this.#start <= length; this.#start++) {
       // Ways that are left are those of a search that has paused.
       if (this.#ways.length === 0) {
-        if (this.#left-- <= 0) return paused
+        if (this.#left <= 0) return paused
+        this.#skip()
         if (!this.#canBeginAt(this.#start)) continue
         this.#ways.push(this.#program.start, this.#start)
       }
@@ -323,11 +395,20 @@ export class Matcher {
     return -1
   }
 
+  /** Goes past places where no match begins. */
+  #skip(): void {
+    const { beginnings } = this.#program
+    const from = this.#start
+    if (beginnings) this.#start = beginnings.next(this.#text, from, this.#left)
+    this.#left -= this.#start - from + 1
+  }
+
   #canBeginAt(at: number): boolean {
+    const { beginnings } = this.#program
+    if (at === this.#text.length) return !beginnings
     const code = this.#text.charCodeAt(at)
     if (code >= 128) return !isWithinCharacter(this.#text, at)
-    const { beginnings } = this.#program
-    return !beginnings || beginnings[code] === 1
+    return !beginnings || beginnings.ascii[code] === 1
   }
 
   /** Where the match ends that the ways lead to; -1 where none does, or `paused`. */
@@ -390,6 +471,7 @@ export class Matcher {
   #isTried(number: number, at: number): boolean {
     const join = this.#program.joins[number] ?? -1
     if (join < 0) return false
+    this.#tried ??= new Uint32Array(Math.ceil(bitsOf(this.#program, this.#text.length) / 32))
     const bit = at * this.#program.joinCount + join
     const word = this.#tried[bit >>> 5] ?? 0
     const mask = 1 << (bit & 31)

@@ -109,8 +109,9 @@ interface Sample {
 }
 
 const texts = fc.string({
-  unit: fc.constantFrom('a', 'b', 'c', 'A', ' ', '\n', '1', 'é'),
-  maxLength: 12,
+  // A pattern remembers é and ǩ in the same place.
+  unit: fc.constantFrom('a', 'b', 'c', 'A', ' ', '\n', '1', 'é', 'ǩ'),
+  maxLength: 24,
 })
 
 const atoms = fc
@@ -128,6 +129,9 @@ const atoms = fc
       '\\S',
       '[b-c1]',
       '😀',
+      'é',
+      '[ǩ]',
+      '[^é]',
       '\\u{1F600}',
     ],
     ...['^', '$', '\\b', '\\B'],
