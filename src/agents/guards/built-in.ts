@@ -16,12 +16,13 @@ import type {
 import {
   type Cleaner,
   GuardFault,
+  pauseEvery,
   type ReadyGuard,
   type ReadyGuards,
   type RefuseSetting,
   readAction,
 } from './ready.ts'
-import { type Find, findEmails, findSecrets, replaceSpans, ScanSteps } from './secrets.ts'
+import { EmailScan, replaceSpans, SecretScan, type TextScan } from './secrets.ts'
 
 /** Where guards stand. */
 interface GuardsPlace {
@@ -148,7 +149,7 @@ const builtIns: Readonly<Record<BuiltInGuard['use'], BuiltIn>> = {
     keys: ['action'],
     make: (settings, refuse) => {
       const action = readAction(settings, 'replace', refuse)
-      const cleaner = { ...finder(findSecrets, '[secret removed]'), readsNames: true }
+      const cleaner = { ...finder(SecretScan, '[secret removed]'), readsNames: true }
       return {
         kind: 'cleaner',
         name: 'secrets',
@@ -162,7 +163,7 @@ const builtIns: Readonly<Record<BuiltInGuard['use'], BuiltIn>> = {
     keys: ['action'],
     make: (settings, refuse) => {
       const action = readAction(settings, 'replace', refuse)
-      const cleaner = finder(findEmails, '[email removed]')
+      const cleaner = finder(EmailScan, '[email removed]')
       const reason = 'there is an email address in it'
       return { kind: 'cleaner', name: 'email', cleaner, action, reason }
     },
@@ -259,10 +260,20 @@ function cut(parts: readonly Part[], most: number): readonly Part[] {
   })
 }
 
-function finder(find: Find, by: string): Cleaner {
+function finder(Scan: new (text: string) => TextScan, by: string): Cleaner {
   return {
+    clean(text) {
+      const scan = new Scan(text)
+      scan.look(0, text.length)
+      return replaceSpans(text, scan.found, by)
+    },
     *cleaning(text) {
-      return replaceSpans(text, yield* find(text, new ScanSteps(text)), by)
+      const scan = new Scan(text)
+      for (let from = 0; from < text.length; from += pauseEvery) {
+        if (from > 0) yield
+        scan.look(from, Math.min(from + pauseEvery, text.length))
+      }
+      return replaceSpans(text, scan.found, by)
     },
     readsNotes: true,
   }
@@ -313,7 +324,11 @@ function patternGuard(settings: Fields, refuse: RefuseSetting): ReadyGuard {
     return refuse(undefined, 'needs deny or require, and not both')
   if (deny !== undefined) {
     const pattern = compile(deny, 'deny', refuse)
-    const cleaner: Cleaner = { cleaning: (text) => pattern.replacing(text, '[removed]') }
+    const by = '[removed]'
+    const cleaner: Cleaner = {
+      clean: (text) => pattern.replace(text, by),
+      cleaning: (text) => pattern.replacing(text, by),
+    }
     const reason = 'there is something in it that is not allowed'
     return { kind: 'cleaner', name: 'pattern', cleaner, action, reason }
   }

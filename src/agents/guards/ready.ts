@@ -95,6 +95,9 @@ export function toContent(parts: readonly Part[]): GuardContent {
 
 /** What takes something out of a text; gives the same text where there is nothing to take out. */
 export interface Cleaner {
+  /** For short texts, most of which are left as they are. */
+  clean(text: string): string
+  /** The same, as work that pauses. */
   cleaning(text: string): PausableWork<string>
   /** Whether it looks at notes of programs for programs too, such as metadata, where words mean something else. */
   readonly readsNotes?: boolean
@@ -106,8 +109,11 @@ export interface Cleaner {
 const textType =
   /^text\/|^application\/(?:json|xml|yaml|toml|x-ndjson|javascript)\b|\+(?:json|xml)$/i
 
-/** A pause after so many characters in short texts; each text counts as some more. */
-const pauseEvery = 16_384
+/** A pause after so many characters, a fraction of a millisecond; each text counts as some more. */
+export const pauseEvery = 16_384
+
+/** A text of this length is short: to pause within it costs more than to look at it. */
+const shortLength = 4_096
 
 const perText = 64
 
@@ -126,7 +132,10 @@ export class Cleaning {
    */
   *parts(parts: readonly Part[]): PausableWork<readonly Part[]> {
     const cleaned: Part[] = []
-    for (const part of parts) cleaned.push(yield* this.#part(part))
+    for (const part of parts) {
+      if (this.#isDue(1)) yield
+      cleaned.push(yield* this.#part(part))
+    }
     const isSame = cleaned.every((part, index) => part === parts[index])
     return yield* this.#acrossParts(isSame ? parts : cleaned)
   }
@@ -138,8 +147,15 @@ export class Cleaning {
 
   /** A text without what the cleaner takes out of it. */
   *text(text: string): PausableWork<string> {
+    if (text.length <= shortLength) return this.#short(text)
     if (this.#isDue(text.length + perText)) yield
     return yield* this.#cleaner.cleaning(text)
+  }
+
+  /** The same without a pause. Traces are full of short texts, and a generator for each costs more than the look. */
+  #short(text: string): string {
+    this.#left -= text.length + perText
+    return this.#cleaner.clean(text)
   }
 
   *#part(part: Part): PausableWork<Part> {
@@ -201,14 +217,27 @@ export class Cleaning {
     }
     let isSame = true
     const members: (readonly [string, Json])[] = []
-    for (const [name, inner] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
+      const inner = value[name]
       if (inner === undefined) continue
-      const member = yield* this.#member(name, inner)
-      if (member[0] !== name || member[1] !== inner) isSame = false
-      members.push(member)
+      if (this.#isDue(1)) yield
+      const named = name.length <= shortLength ? this.#short(name) : yield* this.text(name)
+      const left = isPlain(inner) ? inner : yield* this.#named(named, inner)
+      if (named !== name || left !== inner) isSame = false
+      members.push([named, left])
     }
     // Members of its own, whatever they are called.
     return isSame ? value : (Object.fromEntries(members) as JsonObject) // made of JSON
+  }
+
+  /** The value of a member; its name may say what it is. */
+  *#named(name: string, value: Json): PausableWork<Json> {
+    const cleaned = isShort(value) ? this.#short(value) : yield* this.#value(value)
+    if (!this.#cleaner.readsNames || typeof cleaned !== 'string' || cleaned !== value)
+      return cleaned
+    const pair = `${name}=${cleaned}`
+    const left = pair.length <= shortLength ? this.#short(pair) : yield* this.text(pair)
+    return left.startsWith(`${name}=`) ? left.slice(name.length + 1) : cleaned
   }
 
   /** Counts work; whether it is time to pause. */
@@ -218,15 +247,10 @@ export class Cleaning {
     this.#left = pauseEvery
     return true
   }
+}
 
-  *#member(name: string, value: Json): PausableWork<readonly [string, Json]> {
-    const named = yield* this.text(name)
-    const cleaned = isPlain(value) ? value : yield* this.#value(value)
-    if (!this.#cleaner.readsNames || typeof cleaned !== 'string' || cleaned !== value)
-      return [named, cleaned]
-    const pair = yield* this.text(`${named}=${cleaned}`)
-    return [named, pair.startsWith(`${named}=`) ? pair.slice(named.length + 1) : cleaned]
-  }
+function isShort(value: Json): value is string {
+  return typeof value === 'string' && value.length <= shortLength
 }
 
 function isPlain(value: Json): boolean {

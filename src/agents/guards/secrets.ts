@@ -1,4 +1,11 @@
-import type { PausableWork } from '../../shared/async.ts'
+/** Finds pieces of one text, of which one part is looked at after the other; a piece may reach beyond the part. */
+export interface TextScan {
+  readonly found: readonly TextSpan[]
+  /** What it has looked at so far. */
+  readonly steps: ScanSteps
+  /** Looks for pieces that begin at a place from `from` on and before `to`. */
+  look(from: number, to: number): void
+}
 
 /**
  * Finds what opens doors: API keys, tokens, private keys, JSON Web Tokens, passwords in URLs and connection strings, and
@@ -6,36 +13,41 @@ import type { PausableWork } from '../../shared/async.ts'
  *
  * The text is read once, whatever there is to look for: two characters say which searches can begin at a place.
  */
-export function* findSecrets(text: string, steps: ScanSteps): PausableWork<readonly TextSpan[]> {
-  const state: SearchState = { steps, found: [], next: undefined }
-  for (let from = 0; from < text.length; from += pauseEvery) {
-    if (from > 0) yield
-    lookWithin(text, { from, to: Math.min(from + pauseEvery, text.length) }, state)
+export class SecretScan implements TextScan {
+  readonly found: TextSpan[] = []
+  readonly steps: ScanSteps
+  readonly #text: string
+  #state: SearchState | undefined
+
+  constructor(text: string) {
+    this.steps = new ScanSteps(text)
+    this.#text = text
   }
-  return state.found
-}
 
-/** A pause after so many characters: a fraction of a millisecond. */
-const pauseEvery = 16_384
+  look(from: number, to: number): void {
+    const text = this.#text
+    let code = text.charCodeAt(from)
+    for (let at = from; at < to; at++) {
+      const next = text.charCodeAt(at + 1)
+      const pair = (code << 7) | (next < 128 ? next : 0)
+      if (code < 128 && isPair[pair] === 1) this.#search(at, pair)
+      code = next
+    }
+  }
 
-function lookWithin(
-  text: string,
-  { from, to }: { readonly from: number; readonly to: number },
-  state: SearchState,
-): void {
-  for (let at = from; at < to; at++) {
-    const code = text.charCodeAt(at)
-    if (code > 127 || heads[code] === 0) continue
-    const second = text.charCodeAt(at + 1)
-    const searches = searchesAt[code * 128 + (second < 128 ? second : 0)]
-    if (searches === undefined) continue
+  #search(at: number, pair: number): void {
+    const text = this.#text
     const third = text.charCodeAt(at + 2)
-    for (const search of searches) {
+    for (const search of searchesAt[pair] ?? []) {
       if (search.third !== undefined && search.third !== third) continue
-      state.next ??= new Int32Array(searchCount)
-      const { next } = state
-      if (at < (next[search.number] ?? 0) || !text.startsWith(search.prefix, at)) continue
-      next[search.number] = search.look(text, at, state)
+      if (search.prefix.length > 3 && !text.startsWith(search.prefix, at)) continue
+      this.#state ??= {
+        steps: this.steps,
+        found: this.found,
+        next: new Int32Array(searchCount),
+      }
+      const { next } = this.#state
+      if (at >= (next[search.number] ?? 0)) next[search.number] = search.look(text, at, this.#state)
     }
   }
 }
@@ -44,8 +56,8 @@ function lookWithin(
 interface SearchState {
   readonly steps: ScanSteps
   readonly found: TextSpan[]
-  /** Of each search the place from which it goes on; made for the first prefix that is found. */
-  next: Int32Array | undefined
+  /** Of each search the place from which it goes on. */
+  readonly next: Int32Array
 }
 
 /** A search for one kind of secret, which begins where its prefix stands. Gives the place from which it goes on. */
@@ -136,11 +148,11 @@ interface SecretSearch {
   readonly look: SecretLook
 }
 
-/** The characters that a prefix begins with. */
-const heads = characters([], looks.flatMap(([prefixes]) => prefixes.map((one) => one[0])).join(''))
-
 /** The searches that may begin where two characters stand, by 128 × the first + the second. */
 const searchesAt: readonly (readonly SecretSearch[] | undefined)[] = toSearches()
+
+/** Whether there are any, in a form that is read faster. */
+const isPair: CodeSet = Uint8Array.from(searchesAt, (searches) => (searches ? 1 : 0))
 
 function toSearches(): readonly (readonly SecretSearch[] | undefined)[] {
   const table = Array.from({ length: 128 * 128 }, (): SecretSearch[] | undefined => undefined)
@@ -234,12 +246,19 @@ const nameSet = characters(['az', 'AZ', '09'], '_-')
 
 const passwordSet = characters(['az', 'AZ', '09'], '_-+/=.~!@#$%^&*?')
 
-/** How the names end; most signs are not behind such a letter. */
-const nameEnds = characters([], [...keyNames, ...passwordNames].map(bothEnds).join(''))
+/** The last two letters of the names, by 128 × the last but one + the last; most signs are not behind such letters. */
+const nameEnds: CodeSet = toNameEnds()
 
-function bothEnds(name: string): string {
-  const last = name.slice(-1)
-  return `${last}${last.toUpperCase()}`
+function toNameEnds(): CodeSet {
+  const ends = new Uint8Array(128 * 128)
+  for (const name of [...keyNames, ...passwordNames])
+    for (const last of bothCases(name.at(-1)))
+      for (const before of bothCases(name.at(-2))) ends[(before << 7) | last] = 1
+  return ends
+}
+
+function bothCases(letter = ''): readonly number[] {
+  return [letter.charCodeAt(0), letter.toUpperCase().charCodeAt(0)]
 }
 
 /** `name=value`, `name: value`, `"name": "value"`, also `name: Bearer value`. */
@@ -258,21 +277,30 @@ function lookForAssigned(text: string, at: number, { steps, found }: SearchState
 /** Longer than any of the names. */
 const maxName = 40
 
+const mark = characters([], ' "\'')
+
+const separator = characters([], '_-')
+
 function nameBefore(text: string, sign: number, steps: ScanSteps): string {
   let end = sign
-  while (
-    sign - end < 3 &&
-    (text[end - 1] === ' ' || text[end - 1] === '"' || text[end - 1] === "'")
-  )
-    end--
-  let last = end - 1
-  while (end - last < maxName && (text[last] === '_' || text[last] === '-')) last--
-  steps.spend(sign - last)
-  if (!isOneOf(nameEnds, text, last)) return ''
-  let start = end
-  while (end - start < maxName && isOneOf(nameSet, text, start - 1)) start--
+  while (sign - end < 3 && isOneOf(mark, text, end - 1)) end--
+  const first = end - maxName
+  const last = letterBefore(text, end, first)
+  const before = letterBefore(text, last, first)
+  steps.spend(sign - before + 1)
+  if (before < 0 || before < first) return ''
+  if (nameEnds[(text.charCodeAt(before) << 7) | text.charCodeAt(last)] !== 1) return ''
+  let start = before
+  while (start > first && isOneOf(nameSet, text, start - 1)) start--
   steps.spend(sign - start + 1)
   return text.slice(start, end).toLowerCase().replaceAll('_', '').replaceAll('-', '')
+}
+
+/** The place of the next character before a place that is no separator; none before `first` is looked at. */
+function letterBefore(text: string, from: number, first: number): number {
+  let at = from - 1
+  while (at >= first && isOneOf(separator, text, at)) at--
+  return at
 }
 
 function valueStart(text: string, from: number): number {
@@ -309,19 +337,31 @@ const maxLocal = 64
 const maxDomain = 255
 
 /** Finds email addresses: a name, an at sign, and a host with a dot and letters behind it. */
-export function* findEmails(text: string, steps: ScanSteps): PausableWork<readonly TextSpan[]> {
-  const found: TextSpan[] = []
-  let looked = 0
-  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
-    if ((++looked & 0x3ff) === 0) yield
-    const start = localStart(text, at, steps)
-    if (start === at) continue
-    const end = domainEnd(text, at + 1, steps)
-    // The shortest host is `b.co`.
-    if (end - at > 4 && isHost(text.slice(at + 1, end)) && !isUserOf(text, { start, end }))
-      found.push({ start, end })
+export class EmailScan implements TextScan {
+  readonly found: TextSpan[] = []
+  readonly steps: ScanSteps
+  readonly #text: string
+  /** The first at sign that has not been looked at; -1 at the end. */
+  #at: number
+
+  constructor(text: string) {
+    this.steps = new ScanSteps(text)
+    this.#text = text
+    this.#at = text.indexOf('@')
   }
-  return found
+
+  look(_from: number, to: number): void {
+    const text = this.#text
+    for (; this.#at >= 0 && this.#at < to; this.#at = text.indexOf('@', this.#at + 1)) {
+      const at = this.#at
+      const start = localStart(text, at, this.steps)
+      if (start === at) continue
+      const end = domainEnd(text, at + 1, this.steps)
+      // The shortest host is `b.co`.
+      if (end - at > 4 && isHost(text.slice(at + 1, end)) && !isUserOf(text, { start, end }))
+        this.found.push({ start, end })
+    }
+  }
 }
 
 function localStart(text: string, at: number, steps: ScanSteps): number {
@@ -369,14 +409,11 @@ interface TextSpan {
   readonly end: number
 }
 
-/** Finds pieces of a text; every character that is looked at counts. */
-export type Find = (text: string, steps: ScanSteps) => PausableWork<readonly TextSpan[]>
-
 /** How many characters a search may look at for each one there is; none of ours comes near. */
 const perCharacter = 64
 
 /** Counts what a search looks at, so that no text of any sender can make it take long. */
-export class ScanSteps {
+class ScanSteps {
   readonly #most: number
   used = 0
 
