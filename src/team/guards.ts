@@ -126,10 +126,11 @@ function guardOutput(output: TeamOutput, check: GuardCheck): TeamOutput {
 
 function createHeldLive(progress: (text: string) => Promise<void>): Live {
   return {
-    async onEvent(event) {
-      if (!('statusUpdate' in event)) return
+    onEvent(event) {
+      if (!('statusUpdate' in event)) return undefined
       const { state, message } = event.statusUpdate.status
-      if (state === 'TASK_STATE_WORKING' && message) await progress(textOf(message.parts))
+      const isShown = state === 'TASK_STATE_WORKING' && message
+      return isShown ? progress(textOf(message.parts)) : undefined
     },
     restart() {},
     finish() {},

@@ -213,7 +213,8 @@ export interface TeamOutput {
 
 /** One member's words on their way to the caller. */
 export interface Live {
-  onEvent(event: StreamResponse): Promise<void>
+  /** Undefined where nothing has to be waited for. */
+  onEvent(event: StreamResponse): Promise<void> | undefined
   /** A further try of the member begins: its first chunk replaces what the failed one left. */
   restart(): void
   /** The reply that these words make up. */

@@ -95,7 +95,7 @@ interface Collection {
   /** What ends the wait for the member. */
   readonly until?: LinkedSignal
   /** Called with every artifact chunk and status change as it happens; a lone message comes as one chunk. */
-  readonly onEvent?: ((event: StreamResponse) => Promise<void>) | undefined
+  readonly onEvent?: ((event: StreamResponse) => Promise<void> | undefined) | undefined
   /** Called with a member that is left before its end, with what resolves when it has cleaned up. */
   readonly onLeft?: (cleanUp: Promise<unknown>) => void
 }
@@ -114,7 +114,8 @@ export async function collectReply(
     onLeft,
     take(event) {
       const taken = collector.take(event)
-      return onEvent ? onEvent(taken).then(collector.stopped) : collector.stopped()
+      const passing = onEvent?.(taken)
+      return passing ? passing.then(collector.stopped) : collector.stopped()
     },
   })
   return collector.reply(from)

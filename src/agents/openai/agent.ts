@@ -31,7 +31,13 @@ import {
   wrapTool,
 } from '../tools.ts'
 import { type AskAgent, elsewhere } from '../wrap.ts'
-import { type ChatProgress, keptConversation, loadProgress, runChat } from './chat.ts'
+import {
+  type ChatProgress,
+  keptConversation,
+  loadProgress,
+  type ModelChat,
+  runChat,
+} from './chat.ts'
 import { type ChatClient, createChatClient, modelEntry } from './client.ts'
 import {
   askWithSchema,
@@ -166,11 +172,11 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     return checkedAnswer({ ask, message, turn, schema, maxOutputRetries, keepsState: true })
   }
 
-  async *#answer(
-    message: Message,
-    turn: Turn,
-    offered: readonly Tool[],
-  ): AsyncGenerator<AgentEvent> {
+  #answer(message: Message, turn: Turn, offered: readonly Tool[]): AsyncGenerator<AgentEvent> {
+    return runChat(() => this.#openChat(message, turn, offered))
+  }
+
+  async #openChat(message: Message, turn: Turn, offered: readonly Tool[]): Promise<ModelChat> {
     const {
       name,
       parallelToolCalls,
@@ -189,7 +195,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     // The client runs these itself.
     const unrun = forClient.map((tool): Tool => ({ ...tool, execute: () => '' }))
     const tools = withOwnNames([...own, ...offered, ...unrun])
-    yield* runChat({
+    return {
       agent: name,
       client: this.#client,
       request: { ...this.#sampling(), ...asked.format, messages },
@@ -200,7 +206,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
       progress,
       clock: this.#clock,
       turn,
-    })
+    }
   }
 
   /** The conversation up to and with the turn's message. A beginning counts the tokens that its summary cost. */

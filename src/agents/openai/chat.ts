@@ -34,7 +34,7 @@ import { type ChatMessage, type ChatRequest, fromChatToolCall, toChatToolCall } 
 import { type ChatAnswer, ChatAssembly, malformed } from './read.ts'
 
 /** One answer of a model, with the tools that it may use on the way. */
-interface Chat {
+export interface ModelChat {
   readonly agent: string
   readonly client: ChatClient
   /** Model and sampling; the messages are the conversation up to and with the user's. */
@@ -95,7 +95,8 @@ interface AskedQuestion {
  * results could not be told, and the model may call them again. Calls that need the user's yes wait until the others of
  * their round have run; the user is asked about one at a time, each question ends the turn, and the answer goes on from it.
  */
-export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
+export async function* runChat(open: () => Promise<ModelChat>): AsyncGenerator<AgentEvent> {
+  const chat = await open()
   const { turn, progress } = chat
   const writer = new AnswerWriter(turn, progress.kept?.artifactId)
   const known = progress.counted ?? progress.usage
@@ -106,7 +107,7 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
     return
   }
   // A question that is asked again needs no more than itself.
-  if (!progress.asked?.again) yield* writer.write(progress.text)
+  if (!progress.asked?.again && progress.text !== '') yield writer.write(progress.text)
   let calls = openCalls(progress)
   while (true) {
     if (calls.length > 0) {
@@ -151,7 +152,7 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
  * Reads what the user says to the question that the task waits with, where this turn brings it: the verdict is kept
  * before anyone acts on it. What is neither a yes nor a no has the question asked again.
  */
-async function takeVerdict({ agent, turn, progress }: Chat): Promise<void> {
+async function takeVerdict({ agent, turn, progress }: ModelChat): Promise<void> {
   const { asked } = progress
   if (!asked || !isAnswered(turn, progress)) return
   const call = openCalls(progress)[asked.place]
@@ -170,7 +171,7 @@ async function takeVerdict({ agent, turn, progress }: Chat): Promise<void> {
  * after a crash, nor the turn after a question that another call of the round has asked, does its work twice.
  */
 async function runCalls(
-  chat: Chat,
+  chat: ModelChat,
   calls: readonly ModelToolCall[],
 ): Promise<readonly ChatMessage[]> {
   const { id, round, rulings } = chat.progress
@@ -186,7 +187,7 @@ async function runCalls(
 }
 
 async function runOnce(
-  { turn, tools, agent, clock, progress: { round } }: Chat,
+  { turn, tools, agent, clock, progress: { round } }: ModelChat,
   call: ModelToolCall,
   { key, ruling }: { readonly key: string; readonly ruling: CallRuling | undefined },
 ): Promise<string> {
@@ -231,7 +232,7 @@ function nextQuestion({ rulings }: ChatProgress): number | undefined {
  * Asks the user about the next call that waits for a word. The question is kept before it is asked, and is the same when
  * the turn runs again.
  */
-async function askUser(chat: Chat, artifactId: string): Promise<Draft> {
+async function askUser(chat: ModelChat, artifactId: string): Promise<Draft> {
   const { agent, turn, progress, request } = chat
   await keepConversation(turn, progress, { messages: request.messages, artifactId })
   const asked = progress.asked ?? questionOf(turn, nextQuestion(progress) ?? 0, false)
@@ -276,7 +277,10 @@ function toData(agent: string, { name: tool, arguments: written }: ModelToolCall
 }
 
 /** One round: the model's text is passed on as it comes, and what it used is spent whatever becomes of it. */
-async function* askModel(chat: Chat, writer: AnswerWriter): AsyncGenerator<AgentEvent, ChatAnswer> {
+async function* askModel(
+  chat: ModelChat,
+  writer: AnswerWriter,
+): AsyncGenerator<AgentEvent, ChatAnswer> {
   const { agent, client, request, progress, clock, turn } = chat
   turn.account?.check()
   const answer = new ChatAssembly(turn.account, request.model)
@@ -284,10 +288,11 @@ async function* askModel(chat: Chat, writer: AnswerWriter): AsyncGenerator<Agent
   const back = turn.away()
   try {
     const asked = toRequest(chat)
-    for await (const delta of client.stream(asked, turn.signal)) {
-      answer.add(delta)
-      if (delta.text) yield* writer.write(delta.text)
-    }
+    for await (const deltas of client.stream(asked, turn.signal))
+      for (const delta of deltas) {
+        answer.add(delta)
+        if (delta.text) yield writer.write(delta.text)
+      }
     estimateUnreported(turn.account, asked, answer)
   } finally {
     if (answer.usage) turn.account?.spend(answer.usage)
@@ -312,7 +317,7 @@ function estimateUnreported(
   if (usage) answer.add({ usage })
 }
 
-function toRequest(chat: Chat): ChatRequest {
+function toRequest(chat: ModelChat): ChatRequest {
   const { request, tools, parallelToolCalls, progress } = chat
   const messages = [...request.messages, ...progress.added]
   if (tools.length === 0) return { ...request, messages }
@@ -345,9 +350,9 @@ class AnswerWriter {
     this.#turn = turn
   }
 
-  /** The event for one more piece of text; none for an empty piece. */
-  *write(text: string): Iterable<Draft> {
-    if (text !== '') yield this.#chunk(text)
+  /** The event for one more piece of text. */
+  write(text: string): Draft {
+    return this.#chunk(text)
   }
 
   /**
@@ -383,7 +388,7 @@ function answerId({ history, message }: Turn): string {
 }
 
 /** Why there is no answer. */
-function emptyAnswer({ agent, maxToolRounds }: Chat, answer: ChatAnswer): A2AError {
+function emptyAnswer({ agent, maxToolRounds }: ModelChat, answer: ChatAnswer): A2AError {
   if (answer.toolCalls().length > 0) {
     const rounds = maxToolRounds === 1 ? 'round' : `${maxToolRounds} rounds`
     const words = `The model of ${agent} has called tools in the ${rounds} that it may and not answered`
@@ -429,7 +434,7 @@ function addRound(
 
 /** Decides, before the calls of a round are kept, which of them the user is asked about. What is kept is not decided again. */
 async function ruleOnCalls(
-  { tools, turn, progress }: Chat,
+  { tools, turn, progress }: ModelChat,
   calls: readonly ModelToolCall[],
 ): Promise<void> {
   if (!tools.some(({ approval }) => approval !== undefined && approval !== false)) return

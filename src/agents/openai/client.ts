@@ -42,8 +42,11 @@ interface ChatClientOptions extends RetryContext {
 
 /** A model service. Leaving a stream, or a signal that fires, closes the connection. */
 export interface ChatClient {
-  /** The chunks of one answer as they come. Tried again until the answer begins, never after: what is said is said. */
-  stream(chat: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta>
+  /**
+   * The chunks of one answer as they come, those together that arrive together. Tried again until the answer begins, never
+   * after: what is said is said.
+   */
+  stream(chat: ChatRequest, signal: AbortSignal): AsyncGenerator<readonly ChatDelta[]>
   /** One answer as a whole, at an account's prices; tried again until it is there. */
   complete(chat: ChatRequest, signal: AbortSignal, account?: Account): Promise<ChatAnswer>
   /** Resolves where the service lists its models within 5 seconds. */
@@ -59,7 +62,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
   async function* read(
     opening: () => Promise<ServiceReply>,
     signal: AbortSignal,
-  ): AsyncGenerator<ChatDelta> {
+  ): AsyncGenerator<readonly ChatDelta[]> {
     const reply = await opening()
     const giveUp = (): void => void reply.body.destroy(new errors.BodyTimeoutError())
     try {
@@ -104,25 +107,28 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
 /** The first deltas of an answer, up to one that says something, and the rest. */
 interface Beginning {
   readonly first: readonly ChatDelta[]
-  readonly rest: AsyncGenerator<ChatDelta>
+  readonly rest: AsyncGenerator<readonly ChatDelta[]>
 }
 
 /** Reads until the answer has begun; until then a failure leaves nothing behind. */
-async function begin(rest: AsyncGenerator<ChatDelta>): Promise<Beginning> {
+async function begin(rest: Beginning['rest']): Promise<Beginning> {
   const first: ChatDelta[] = []
   for (;;) {
     const { done, value } = await rest.next()
     if (done) return { first, rest }
-    first.push(value)
-    if (Object.values(value).some((said) => said !== undefined && said !== ''))
-      return { first, rest }
+    first.push(...value)
+    if (value.some(saysSomething)) return { first, rest }
   }
 }
 
-async function* begun(opening: () => Promise<Beginning>): AsyncGenerator<ChatDelta> {
+function saysSomething(delta: ChatDelta): boolean {
+  return Object.values(delta).some((said) => said !== undefined && said !== '')
+}
+
+async function* begun(opening: () => Promise<Beginning>): Beginning['rest'] {
   const { first, rest } = await opening()
   try {
-    yield* first
+    yield first
     yield* rest
   } finally {
     // Leaving at the first deltas leaves the connection too.
@@ -135,7 +141,7 @@ async function* begun(opening: () => Promise<Beginning>): AsyncGenerator<ChatDel
  * are silence: only a delta counts. One timer is set at a time, however many deltas come.
  */
 async function* withinSilence<T>(
-  deltas: AsyncIterable<T>,
+  items: AsyncIterable<T>,
   {
     ms,
     clock,
@@ -150,9 +156,9 @@ async function* withinSilence<T>(
   }
   let cancel = clock.after(ms, look)
   try {
-    for await (const delta of deltas) {
+    for await (const item of items) {
       waitingSince = undefined // a reader that takes its time is not the service's silence
-      yield delta
+      yield item
       waitingSince = clock.elapsed()
     }
   } finally {
@@ -167,11 +173,11 @@ function isNetworkError(error: unknown): boolean {
 }
 
 async function assemble(
-  deltas: AsyncIterable<ChatDelta>,
+  answered: AsyncIterable<readonly ChatDelta[]>,
   agent: string,
   answer: ChatAssembly,
 ): Promise<ChatAnswer> {
-  for await (const delta of deltas) answer.add(delta)
+  for await (const deltas of answered) for (const delta of deltas) answer.add(delta)
   const isEmpty = answer.text === '' && answer.toolCalls().length === 0
   if (isEmpty && answer.finish === undefined) throw malformed(agent, 'sent no chat completion')
   return answer

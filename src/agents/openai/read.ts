@@ -23,12 +23,15 @@ export type ServiceReply = Dispatcher.ResponseData
 /** The largest event, whole completion or refusal that is read. */
 const maxLength = 4 * 1024 * 1024
 
-/** The deltas of a reply, whatever its form. The caller destroys the body, should it not have been read to its end. */
+/**
+ * The deltas of a reply, whatever its form; those that arrive together come together, since each step of a generator costs
+ * more than a delta. The caller destroys the body, should it not have been read to its end.
+ */
 export function readDeltas(
   reply: ServiceReply,
   agent: string,
   clock: Clock,
-): AsyncGenerator<ChatDelta> {
+): AsyncGenerator<readonly ChatDelta[]> {
   const type = String(reply.headers['content-type'] ?? '')
   return type.startsWith('text/event-stream')
     ? readEvents(reply, agent, clock)
@@ -39,43 +42,79 @@ async function* readEvents(
   reply: ServiceReply,
   agent: string,
   clock: Clock,
-): AsyncGenerator<ChatDelta> {
+): AsyncGenerator<readonly ChatDelta[]> {
   const decoder = new TextDecoder()
-  const thoughts = new ThoughtSplitter()
-  let ready: string[] = []
-  let overflow = false
-  const parser = createParser({
-    maxBufferSize: maxLength,
-    onEvent: (event) => ready.push(event.data),
-    onError: (error) => {
-      overflow ||= error.type === 'max-buffer-size-exceeded'
-    },
-  })
-  let isOver = false
+  const events = new EventReader(agent)
   for await (const chunk of reply.body.iterator({ destroyOnReturn: false })) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
-    if (overflow) throw malformed(agent, 'sent an event that is too large')
-    const events = ready
-    ready = []
-    for (const data of events) {
-      isOver = data === '[DONE]'
-      if (isOver) break
-      yield thoughts.split(toDelta(data, agent))
-    }
-    if (isOver) break
+    const deltas = events.read(decoder.decode(chunk, { stream: true }))
+    if (deltas.length > 0) yield deltas
+    // What came before an error has been said.
+    if (events.error !== undefined) throw events.error
+    if (events.isOver) break
   }
-  if (!isOver && thoughts.finish === undefined)
-    throw malformed(agent, 'broke off in the middle of its answer')
-  const rest = thoughts.end()
-  if (rest !== '') yield { text: rest }
+  const rest = events.end()
+  if (rest) yield [rest]
   await drain(reply, clock)
 }
 
-async function* readWhole(reply: ServiceReply, agent: string): AsyncGenerator<ChatDelta> {
+/** Makes deltas of the text of a stream. */
+class EventReader {
+  readonly #agent: string
+  readonly #thoughts = new ThoughtSplitter()
+  readonly #parser: ReturnType<typeof createParser>
+  #deltas: ChatDelta[] = []
+  /** What was wrong with the text so far; what follows it is not read. */
+  error: unknown
+  /** Whether the service has said that its answer is over. */
+  isOver = false
+
+  constructor(agent: string) {
+    this.#agent = agent
+    this.#parser = createParser({
+      maxBufferSize: maxLength,
+      onEvent: ({ data }) => this.#add(data),
+      onError: ({ type }) => {
+        if (type === 'max-buffer-size-exceeded')
+          this.error ??= malformed(agent, 'sent an event that is too large')
+      },
+    })
+  }
+
+  /** What a piece of the text brings. */
+  read(text: string): readonly ChatDelta[] {
+    this.#deltas = []
+    this.#parser.feed(text)
+    return this.#deltas
+  }
+
+  /** What is left when the text is over. @throws A2AError where the answer is not. */
+  end(): ChatDelta | undefined {
+    if (!this.isOver && this.#thoughts.finish === undefined)
+      throw malformed(this.#agent, 'broke off in the middle of its answer')
+    const text = this.#thoughts.end()
+    return text === '' ? undefined : { text }
+  }
+
+  #add(data: string): void {
+    if (this.isOver || this.error !== undefined) return
+    if (data === '[DONE]') this.isOver = true
+    else
+      try {
+        this.#deltas.push(this.#thoughts.split(toDelta(data, this.#agent)))
+      } catch (error) {
+        this.error = error
+      }
+  }
+}
+
+async function* readWhole(
+  reply: ServiceReply,
+  agent: string,
+): AsyncGenerator<readonly ChatDelta[]> {
   const thoughts = new ThoughtSplitter()
-  yield thoughts.split(toDelta(await readText(reply), agent))
+  const delta = thoughts.split(toDelta(await readText(reply), agent))
   const rest = thoughts.end()
-  if (rest !== '') yield { text: rest }
+  yield rest === '' ? [delta] : [delta, { text: rest }]
 }
 
 /** How much may follow the end of an answer, and how long the end of the body may take. */
