@@ -15,7 +15,7 @@ import { migrate, migrations } from '../../src/store/sqlite/schema.ts'
 import type { Store, TaskListFilter, Write } from '../../src/store/store.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { median } from '../case.ts'
-import { dist } from '../subjects/corral.ts'
+import { dist } from '../processes.ts'
 
 const { createMemoryStore, openPostgresStore, openSqliteStore } =
   await dist<typeof import('../../src/store/index.ts')>('store')
