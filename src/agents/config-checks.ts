@@ -91,7 +91,7 @@ export function checkSeconds(field: string, seconds: number): number {
   return seconds
 }
 
-/** What is wrong with a number of seconds: fractions are allowed, and all that can be meant. */
+/** Why a number of seconds is rejected; undefined where it is not. Fractions are allowed. */
 export function secondsFault(seconds: number): string | undefined {
   if (seconds > 0 && seconds <= maxSeconds) return undefined
   return `must be > 0 and <= ${maxSeconds} seconds (10 years)`

@@ -12,7 +12,7 @@ interface RunBudgetOptions {
   readonly prices?: ModelPrices | undefined
   /** What the run has used in earlier turns. */
   readonly before?: Usage | undefined
-  /** What of that belongs to calls that had not come to their end, by their keys. */
+  /** The part of it that belongs to unfinished calls, by their keys. */
   readonly open?: Readonly<Record<string, Usage>>
   /** That of the call by which a team around asked this one. */
   readonly around?: Account | undefined
@@ -129,7 +129,7 @@ export class Budget {
     this.#ended.add(key)
   }
 
-  /** What calls that have not come to their end have used, by their keys; those that this turn did not get to among them. */
+  /** What unfinished calls have used, by their keys; also calls of earlier turns that this turn has not reached. */
   openCalls(): Readonly<Record<string, Usage>> {
     const open: Record<string, Usage> = { ...this.#options.open }
     for (const key of this.#ended ?? []) delete open[key]

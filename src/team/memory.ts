@@ -128,7 +128,7 @@ export class Memory {
     return addUsage(this.#earlierBy(key), this.#spent?.[key])
   }
 
-  /** What delegations that have not come to their end have used, by their keys. */
+  /** What unfinished delegations have used, by their keys. */
   get open(): OpenCalls {
     const open: Record<string, Usage> = { ...this.#saved?.open }
     for (const key in this.#spent) open[key] = this.usedBy(key) ?? noUsage
@@ -166,7 +166,7 @@ export class Memory {
     this.#turn.save(spentKey, value as Json).catch(() => {}) // numbers and names only
   }
 
-  /** When a delegation began in this turn; in the log before it goes on, for a turn that runs again after a crash. */
+  /** When a delegation began in this turn: stored before it continues, for a turn that resumes after a crash. */
   async begin(key: string, now: number): Promise<number> {
     const name = `${beganKey}/${key}`
     const known = loadOfTurn<Began>(this.#turn, name)

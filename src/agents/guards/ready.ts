@@ -187,11 +187,11 @@ export class Cleaning {
       return cleaned === text ? part : { ...part, raw: Buffer.from(cleaned).toString('base64') }
     }
     const url = yield* this.text(part.url)
-    // What is left of it leads nowhere.
+    // The rest of the URL cannot be opened, so it becomes text.
     return url === part.url ? part : { text: url }
   }
 
-  /** What is cut in two by the border of parts is whole in their joined text, which then stands in the first of them. */
+  /** Finds what is split between parts: where their joined text changes, the first part gets all of it. */
   *#acrossParts(parts: readonly Part[]): PausableWork<readonly Part[]> {
     const texts = parts.filter((part) => 'text' in part)
     if (texts.length < 2) return parts
@@ -226,7 +226,7 @@ export class Cleaning {
       if (named !== name || left !== inner) isSame = false
       members.push([named, left])
     }
-    // Members of its own, whatever they are called.
+    // `fromEntries` also makes an own member of the name `__proto__`.
     return isSame ? value : (Object.fromEntries(members) as JsonObject) // made of JSON
   }
 

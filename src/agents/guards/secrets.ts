@@ -217,10 +217,10 @@ function lookForPrivateKey(text: string, start: number, { steps, found }: Search
 
 const credential = characters(['az', 'AZ', '09'], "_-.~!*'();:&=+$,%^|")
 
-/** Longer ones are none. */
+/** A longer run of characters is not `user:password`. */
 const maxCredential = 512
 
-/** `scheme://user:password@host`: the password alone. One that a template fills in is none. */
+/** `scheme://user:password@host`: only the password is a secret, and a placeholder of a template is not. */
 function lookForPasswordOfUrl(text: string, slashes: number, state: SearchState): number {
   const { steps, found } = state
   const at = slashes + 3

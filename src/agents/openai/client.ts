@@ -73,7 +73,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       if (error instanceof ErrorInAnswer) throw service.errorIn(error)
       throw isNetworkError(error) ? networkFault(agent, error) : error
     } finally {
-      // A body that is left has an error of its own to tell, and no reader.
+      // A destroyed body may emit an error that nothing else listens to.
       if (!reply.body.readableEnded) reply.body.on('error', () => {}).destroy()
     }
   }
@@ -131,7 +131,7 @@ async function* begun(opening: () => Promise<Beginning>): Beginning['rest'] {
     yield first
     yield* rest
   } finally {
-    // Leaving at the first deltas leaves the connection too.
+    // Where the reader stops at the first deltas, the connection is released too.
     await rest.return(undefined)
   }
 }

@@ -375,7 +375,7 @@ function isMultiple(value: number, of: number): boolean {
   return Math.abs(ratio - Math.round(ratio)) <= Math.abs(ratio) * 1e-12
 }
 
-/** Characters, not halves of them; no more exactly than a rule needs to know. */
+/** Counts characters, with surrogate pairs as one, but only where the exact number can decide the rule. */
 function lengthOf(text: string, rule: number, { run }: Site): number {
   if (text.length < rule || text.length > 2 * rule) return text.length
   run.spend(text.length / textPerStep)

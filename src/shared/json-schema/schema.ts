@@ -94,7 +94,7 @@ export class Site {
   }
 }
 
-/** That a value does not fit, and where. Most are never reported, so their text is built when it is asked for. */
+/** A value that does not fit, and its place. Most misfits are never reported, so the text is built on demand. */
 export interface Misfit {
   readonly site: Site
   /** What is wrong, to follow the path: ` must be at least 3`. */
@@ -193,13 +193,13 @@ export interface Keyword {
   faultOf(rule: unknown): string | undefined
   /** The schemas that stand in it, each with its place. */
   innerOf(rule: unknown): readonly (readonly [string, Schema])[]
-  /** The check of a rule that is right; none where another word reads it. */
+  /** The check of a valid rule; undefined where another keyword handles this one. */
   compile(rule: unknown, scope: KeywordScope): KeywordCheck | undefined
 }
 
-/** What a word is compiled with. */
+/** What a keyword is compiled with. */
 interface KeywordScope {
-  /** The schema that the word is part of. */
+  /** The schema that the keyword is part of. */
   readonly schema: Fields
   /** The node of a schema that stands in this one. */
   nodeOf(schema: Schema | undefined): SchemaNode
@@ -217,7 +217,7 @@ interface RuleShape<T> {
   innerOf?(rule: T): readonly (readonly [string, Schema])[]
 }
 
-/** A word that has a rule of some form, and its check. Without one it is read by another word. */
+/** A keyword with the shape of its rule and its check. Without `compile` another keyword handles it. */
 export function keyword<T>(
   shape: RuleShape<T>,
   compile?: (rule: T, scope: KeywordScope) => KeywordCheck | undefined,

@@ -382,7 +382,7 @@ export class Matcher {
   #goOn(): number {
     const { length } = this.#text
     for (; this.#start <= length; this.#start++) {
-      // Ways that are left are those of a search that has paused.
+      // A paused search has ways left: continue with them.
       if (this.#ways.length === 0) {
         if (this.#left <= 0) return paused
         this.#skip()

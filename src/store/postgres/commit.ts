@@ -152,7 +152,7 @@ export class Commits {
         const before = left.length
         left = await this.#rejectLocked(left, idsOf(left))
         if (left.length < before) continue
-        // The lock is gone, or it is that of a row which is no task's.
+        // The lock is released by now, or it is on a row of another table.
         if (waits > 1) this.#fail(error)
         if (this.#isAwayTooLong()) throw error
         await wait(clock, backoffMs(waits, retryBackoff), this.#closing.signal)
@@ -160,7 +160,7 @@ export class Commits {
     }
   }
 
-  /** Rejects the commits about tasks, of those that may be locked, which are; gives the others. */
+  /** Looks which of the suspected tasks are locked, rejects the commits about them, and returns the other commits. */
   async #rejectLocked(
     group: readonly WaitingCommit[],
     suspected: readonly string[],

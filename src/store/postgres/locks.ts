@@ -50,7 +50,7 @@ export class TaskLocks {
       SELECT id FROM ${schema}.task WHERE id = ANY($1) AND id NOT IN (SELECT id FROM free)`
   }
 
-  /** Those of the tasks that were locked when it was last looked. */
+  /** The tasks among these that were locked at the last look. */
   knownAmong(ids: Iterable<string>): readonly string[] {
     if (this.#since.size === 0) return []
     return [...new Set(ids)].filter((id) => this.#since.has(id))

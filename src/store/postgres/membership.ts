@@ -192,7 +192,7 @@ export class Membership {
     logger.info({ replica: this.#former }, 'This replica is registered anew')
   }
 
-  /** The first reason is logged: the next tries may go on for long. */
+  /** Only the first reason is logged: retries may continue for a long time. */
   #failed(error: unknown): void {
     const reason = this.#parts.obstacle() ?? databaseReason(originOf(error))
     if (this.#fault === undefined)

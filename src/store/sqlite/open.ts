@@ -358,7 +358,7 @@ export async function checkFile(
   try {
     db.exec('PRAGMA query_only = ON')
     for (const name of tablesOf(db)) {
-      await new Promise<void>(soon) // lets the word to stop come in
+      await new Promise<void>(soon) // so that a message to stop can arrive
       if (isStopped()) return
       checkTable(db, name)
     }
