@@ -67,12 +67,19 @@ process.on('message', (times: number) => {
 process.on('disconnect', () => void store.close().finally(() => process.exit(0)))
 process.send?.({ migrationMs })
 
+/** How often the store is opened again; the quickest first list counts, since others wait for the machine. */
+const openings = 5
+
 async function measure(times: number): Promise<Record<string, number>> {
-  await store.close()
-  store = await open()
-  // Whatever is prepared once, or read by every list: the first one of a context is what is asked for.
-  await store.list({ scope: many, limit: 50, artifacts: false })
-  const first = await timed({ scope: many, contextId: 'big' })
+  const firsts: number[] = []
+  for (let i = 0; i < openings; i++) {
+    await store.close()
+    store = await open()
+    // Whatever is prepared once, or read by every list: the first one of a context is what is asked for.
+    await store.list({ scope: many, limit: 50, artifacts: false })
+    firsts.push(await timed({ scope: many, contextId: 'big' }))
+  }
+  const first = Math.min(...firsts)
   const millis: Record<string, number> = { first }
   for (const [name, filter] of Object.entries(lists)) {
     const all: number[] = []
