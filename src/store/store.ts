@@ -20,7 +20,8 @@ export interface Store {
   /**
    * Writes all or nothing durable, in one transaction; each write has its own result, in order.
    * A task write whose `expectedVersion` is stale is refused alone, and so is a write that cannot be stored at all;
-   * the others stand.
+   * the others stand. Where another client of a database has locked one of the tasks, all of it is rejected as
+   * `unavailable` and may be committed again.
    */
   commit(writes: readonly Write[]): Promise<readonly WriteResult[]>
   /** A task by its id, if it is in scope. */
