@@ -20,7 +20,7 @@ export interface SseFrame {
 const maxEventLength: number = 4 * 1024 * 1024
 
 /** Bytes of a stream that are read in one tick, where they are there at once. */
-const maxBytesAtOnce = 256 * 1024
+const maxBytesAtOnce = 64 * 1024
 
 /** The comment that keeps an idle connection open. */
 export const heartbeat = ': heartbeat\n\n'
@@ -69,7 +69,7 @@ export async function* decodeFrames(
     parser.feed(decoder.decode(chunk, { stream: true }))
     if (overflow) throw new A2AError('invalidAgentResponse', 'A stream event is too large')
     unbroken += chunk.length
-    if (unbroken > maxBytesAtOnce) {
+    if (unbroken >= maxBytesAtOnce) {
       unbroken = 0
       await myTurn()
     }
