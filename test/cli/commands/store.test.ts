@@ -36,7 +36,7 @@ describe('corral store', () => {
     const pruned = await corral(['store', 'prune', 'tasks.db', '--max-tasks', '1'], { cwd })
     expect(pruned).toMatchObject({ code: 0, stdout: '2 tasks dropped from tasks.db\n' })
     const migrated = await corral(['store', 'migrate', 'tasks.db', '--json'], { cwd })
-    expect(JSON.parse(migrated.stdout)).toEqual({ store: 'tasks.db', from: 3, to: 3 })
+    expect(JSON.parse(migrated.stdout)).toEqual({ store: 'tasks.db', from: 4, to: 4 })
   })
 
   test('makes no store where there is none to look into or to copy', async () => {
