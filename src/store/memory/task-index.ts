@@ -225,9 +225,9 @@ class Block {
     this.#counts = counts
   }
 
-  count(state: TaskState | undefined): number {
+  count(state: TaskState | undefined, number: number): number {
     if (state === undefined) return this.size
-    return this.#counts?.[numberOf(state)] ?? this.countFrom(this.from, state)
+    return this.#counts?.[number] ?? this.countFrom(this.from, state)
   }
 
   countFrom(place: number, state: TaskState | undefined): number {
@@ -289,6 +289,8 @@ function numberOf(state: TaskState | undefined): number {
  */
 export class OrderedHeads {
   readonly #blocks: Block[] = []
+  /** How many there are of each state. */
+  readonly #states = Array.from({ length: taskStates.length + 1 }, () => 0)
   size = 0
 
   constructor(first?: TaskHead) {
@@ -303,7 +305,7 @@ export class OrderedHeads {
   add(head: TaskHead): void {
     const blocks = this.#blocks
     const newest = blocks[blocks.length - 1]
-    this.size += 1
+    this.#step(head.state, 1)
     if (newest === undefined) blocks.push(new Block([head]))
     else if (!isLower(newest.last, head)) this.#insert(head)
     else if (newest.heads.length < blockSize) newest.heads.push(head)
@@ -329,29 +331,37 @@ export class OrderedHeads {
     const at = isSameTask(blocks[0]?.first, head) ? 0 : this.#blockOf(head)
     const block = blocks[at]
     if (!block?.remove(head)) return
-    this.size -= 1
+    this.#step(head.state, -1)
     if (block.size === 0) blocks.splice(at, 1)
+  }
+
+  #step(state: TaskState, by: 1 | -1): void {
+    const number = numberOf(state)
+    this.size += by
+    this.#states[number] = (this.#states[number] ?? 0) + by
   }
 
   /** How many there are with this timestamp or a later one, in this state. */
   count(timestamp = '', state?: TaskState): number {
     const blocks = this.#blocks
-    if (timestamp === '' && state === undefined) return this.size
+    const number = numberOf(state)
+    if (timestamp === '') return state === undefined ? this.size : (this.#states[number] ?? 0)
     const floor = { timestamp, id: '' }
     const at = this.#blockOf(floor)
     const block = blocks[at]
     let count = block ? block.countFrom(block.placeOf(floor), state) : 0
-    for (let i = at + 1; i < blocks.length; i++) count += blocks[i]?.count(state) ?? 0
+    for (let i = at + 1; i < blocks.length; i++) count += blocks[i]?.count(state, number) ?? 0
     return count
   }
 
   /** From the newest on. Blocks without the state are passed over. */
   newest({ state, floor = '', cursor, limit }: WantedHeads): TaskHead[] {
     const found: TaskHead[] = []
+    const number = numberOf(state)
     const start = cursor === undefined ? this.#blocks.length - 1 : this.#blockOf(cursor)
     for (let at = Math.min(start, this.#blocks.length - 1); at >= 0; at--) {
       const block = this.#blocks[at]
-      if (block === undefined || (state !== undefined && block.count(state) === 0)) continue
+      if (block === undefined || (state !== undefined && block.count(state, number) === 0)) continue
       const end = cursor === undefined ? block.heads.length : block.placeOf(cursor)
       for (let i = end - 1; i >= block.from; i--) {
         const head = block.heads[i]
