@@ -187,7 +187,7 @@ class ChunkGaps {
   }
 }
 
-const lockBackoff = { baseMs: 20, maxMs: 500, random: Math.random }
+const lockBackoff = { baseMs: 20, maxMs: 500 }
 
 /**
  * Commits that a lock of another client of the store delays. Each is tried again by itself, until the store accepts it or

@@ -1,4 +1,4 @@
-import { newId } from '../../src/shared/ids.ts'
+import { newId, newTimedId } from '../../src/shared/ids.ts'
 import { createRandom } from '../durability/random.ts'
 import { audit } from './audit.ts'
 import { createDisturbances } from './audit-streams.ts'
@@ -169,9 +169,11 @@ function scatter(world: World, times: number, work: () => void): void {
 /** Lets ids and jitter follow from the seed, so that whatever is kept by them comes in the same order again. */
 function seedChance(seed: number): () => void {
   const { getRandomValues } = crypto
-  const jitter = Math.random
+  const { random: drawn } = Math
   const random = createRandom(seed)
-  Math.random = () => random.next()
+  // Apart from the ids: how many of those are drawn at once is no matter of the run.
+  const jitter = createRandom(-seed)
+  Math.random = () => jitter.next()
   let isFresh = false
   crypto.getRandomValues = (bytes) => {
     isFresh = true
@@ -181,8 +183,10 @@ function seedChance(seed: number): () => void {
   }
   // What was drawn before is used up first.
   while (!isFresh) newId()
+  isFresh = false
+  while (!isFresh) newTimedId(0)
   return () => {
     crypto.getRandomValues = getRandomValues
-    Math.random = jitter
+    Math.random = drawn
   }
 }

@@ -24,8 +24,6 @@ export interface Client {
 
 /** What a statement of the real store is to this database. */
 interface Meaning {
-  /** Whether it waits for locks no longer than `lock_timeout`. */
-  readonly isBounded?: true
   /** Tasks whose rows it locks. */
   locks?(database: Database, values: Values): readonly string[]
   /** How many rows it goes through. */
@@ -76,7 +74,7 @@ export function toWork(database: Database, statement: SqlStatement, client: Clie
   return {
     what,
     ...(meaning.rows && { rows: meaning.rows(database, values) }),
-    ...(meaning.isBounded && { lockTimeoutMs }),
+    ...(statement.text.includes('lock_timeout') && { lockTimeoutMs }),
     locks: () => meaning.locks?.(database, values) ?? [],
     run: (backend) => meaning.run(database, values, { client, backend }),
   }
@@ -92,7 +90,7 @@ const unnamed: readonly (readonly [what: string, words: RegExp])[] = [
   ['terminate', /pg_terminate_backend/],
   ['serve', /SET agents = /],
   ['leave', /gone AS \(DELETE FROM \S+\.replica /],
-  ['release', /AND agent = \$2 ORDER BY id FOR UPDATE/],
+  ['release', /WHERE replica = \$1 AND agent = \$2 /],
   ['forgotten', /^DELETE FROM \S+\.replica r /],
   ['why', /^SELECT replica, mail, /],
   ['known', /position\(\$3 IN records\)/],
@@ -171,7 +169,6 @@ const meanings: Readonly<Record<string, Meaning>> = {
         .map(({ id, mail }) => ({ id, mail })),
   },
   forward: {
-    isBounded: true,
     locks: (_, values) => [values.text(0)],
     async run(database, values) {
       const entry = JSON.parse(values.text(2)) as InboxEntry // written by the real store
@@ -200,7 +197,6 @@ const meanings: Readonly<Record<string, Meaning>> = {
       })),
   },
   dismiss: {
-    isBounded: true,
     locks: (_, values) => [values.text(0)],
     async run(database, values) {
       dismissEntries(database, values.text(0), values.list(1).map(Number))
