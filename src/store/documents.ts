@@ -21,8 +21,8 @@ import type {
 } from './store.ts'
 
 /**
- * What a commit is rejected with, as a whole, where another client of the store has locked some of its tasks: nothing of it is
- * stored. Commit what is about other tasks by itself, and these later.
+ * The error of a commit where another client of the store has locked some of its tasks. Nothing of the commit is stored:
+ * commit the writes of other tasks without these, and these later.
  */
 export class TasksLocked extends A2AError {
   readonly ids: ReadonlySet<string>
@@ -263,7 +263,7 @@ export function claimable(
   return busy.sort((a, b) => (isBefore(a, b) ? -1 : 1)).slice(0, limit)
 }
 
-/** Earlier tasks of a context, and bytes of them, to read at most; a conversation beyond that is cut at its beginning. */
+/** The most tasks of a context, and bytes of them, to read; a longer conversation is cut at its beginning. */
 const maxTasks = 50
 const maxBytes = 8 * 1024 * 1024
 
@@ -273,7 +273,7 @@ export async function conversationOf(
   options: { readonly scope: Scope; readonly contextId: string; readonly limit: number },
 ): Promise<readonly Message[]> {
   const { scope, contextId, limit } = options
-  // Each task has a message at least.
+  // Each task has at least one message.
   const most = Math.min(limit, maxTasks)
   const { tasks } = await store.list({ scope, contextId, limit: most, maxBytes, counted: false })
   const messages = tasks
@@ -283,7 +283,7 @@ export async function conversationOf(
   return messages.slice(-limit)
 }
 
-/** What was said in a task: its history, and its answer where that stands in artifacts. */
+/** The messages of a task: its history, and its answer where that is in artifacts. */
 function spoken(task: Task): readonly Message[] {
   const history = task.history ?? []
   if (!task.artifacts?.length) return history

@@ -2,26 +2,28 @@
  * How databases count long lists. A list is all tasks of a scope, or those of one of its contexts.
  *
  * A list of up to `uncounted` tasks is counted row by row in its index. A longer one has spans: time is cut into pieces of about
- * `spanTasks` tasks each, and the table `span` has how many tasks of each state have their status in each piece. So the tasks
- * since a moment are the sum of the spans that begin later, and a count within the one span that holds the moment.
+ * `spanTasks` tasks each, and the table `span` stores how many tasks of each state have a status timestamp in each piece. So the
+ * number of tasks since a moment is the sum of the spans that begin later, plus a count within the span that contains the moment.
  *
  * - list: empty for the scope's own, else a colon and the context's id.
  * - since: where the span begins; it ends where the next one does. Empty for the row that counts the whole list, and
  *   `firstSpan` for the first span.
  *
- * Every task that comes, changes or goes is counted in its transaction, where its list has spans: by the one writer of a file,
- * and by triggers of a database. So the counts are exact. What has to be noticed is that a list, or a span, has become long. One in `sampleEvery` writes has its lists
- * looked at, so a long list is found soon, and nothing has to be remembered; until then counting takes longer, and is as exact.
- * Tasks of the very same moment stay in one span, however many they are.
+ * Where a list has spans, every task that is created, changed or removed is counted in the same transaction: by the one writer
+ * of a SQLite file, and by triggers in PostgreSQL. So the counts are exact.
+ *
+ * One in `sampleEvery` writes has its lists checked for having become long, so a long list is found soon and no list has to be
+ * remembered. Until then a count takes longer and is just as exact. Tasks of the very same moment stay in one span, however
+ * many they are.
  */
 
-/** Tasks of a span when it is made. */
+/** Tasks in a span when it is created. */
 export const spanTasks = 1_000
 
-/** The longest list, and the longest span, that stays as it is. */
+/** The longest list without spans, and the longest span that is not cut. */
 export const uncounted = 2_000
 
-/** One in so many writes has its lists looked at; a prime number, so that writes in turn do not escape. */
+/** One in so many writes has its lists checked; a prime, so that lists written in turn are all sampled. */
 export const sampleEvery = 499
 
 /** Where the first span of a list begins: before every timestamp. */
@@ -30,7 +32,7 @@ export const firstSpan = ' '
 /** A text after every timestamp. */
 export const afterAll = '~'
 
-/** A list as the table names it. */
+/** The column `list`: of a context, or of the whole scope. */
 export function listOf(contextId: string | undefined): string {
   return contextId === undefined ? '' : `:${contextId}`
 }

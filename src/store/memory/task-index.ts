@@ -277,15 +277,15 @@ const stateNumbers: Readonly<Record<string, number>> = Object.fromEntries(
   taskStates.map((state, i) => [state, i + 1]),
 )
 
-/** The place of a state among the counts of a block; the first is that of all states. */
+/** The place of a state among the counts of a block; 0 for any other text. */
 function numberOf(state: TaskState | undefined): number {
   return state === undefined ? 0 : (stateNumbers[state] ?? 0)
 }
 
 /**
- * Task heads in ascending order of timestamp, then id, in blocks that know how many of each state they have: to add a newest
- * head, or to remove the oldest, costs next to nothing, others a search and one small splice. A page costs its own length and a
- * count one addition per block.
+ * Task heads in ascending order of timestamp, then id, in blocks that count their states. Adding a newest head or removing the
+ * oldest costs next to nothing; elsewhere it costs a search and one small splice. A page costs its own length, and a count one
+ * addition per block.
  */
 export class OrderedHeads {
   readonly #blocks: Block[] = []
@@ -354,7 +354,7 @@ export class OrderedHeads {
     return count
   }
 
-  /** From the newest on. Blocks without the state are passed over. */
+  /** The wanted heads, newest first. Blocks without the state are skipped. */
   newest({ state, floor = '', cursor, limit }: WantedHeads): TaskHead[] {
     const found: TaskHead[] = []
     const number = numberOf(state)

@@ -74,7 +74,7 @@ export class DatabaseFeed implements Feed {
     return this.#membership.offsetMs
   }
 
-  /** Why this process could not register anew; undefined where it could, or has not tried yet. */
+  /** Why this process could not register again; undefined where it could, or has not tried. */
   get fault(): string | undefined {
     return this.#membership.fault
   }
@@ -398,7 +398,7 @@ class Watches {
     })
   }
 
-  /** Writes watches; rows that another client has locked do not hold the others up. */
+  /** Writes watches. Rows that another client has locked do not delay the others. */
   async #run(name: 'watch' | 'unwatch', values: unknown[]): Promise<readonly DatabaseRow[]> {
     const { readers } = this.#parts
     try {
@@ -432,7 +432,7 @@ class Watches {
   }
 }
 
-/** Which statement, where another client has locked a row: then that row is left out. */
+/** The variants of the statements that skip rows which another client has locked. */
 const withoutLocked = { watch: 'watchFree', unwatch: 'unwatchFree' } as const
 
 function idsOf(changes: readonly (readonly [string, boolean])[], wanted: boolean): string[] {
@@ -458,7 +458,7 @@ function watchStatements({ schema: s }: Names): WatchStatements {
     watch: watch(bounded),
     watchFree: watch(free),
     unwatch: unwatch(bounded),
-    // Where it stays, this replica is notified of what it does not look at, until the task's row goes.
+    // In a row that is skipped this replica stays a watcher: it ignores what it is notified of until the row is deleted.
     unwatchFree: unwatch(free),
     poll: `SELECT id, version, $2::int = ANY(watchers) AS listed FROM ${s}.task WHERE id = ANY($1)`,
   }

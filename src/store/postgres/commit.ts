@@ -137,8 +137,8 @@ export class Commits {
   }
 
   /**
-   * Writes a group. Commits about tasks that another client has locked are rejected, to be tried again by their callers, so
-   * that the others wait for such a lock once and no longer.
+   * Writes a group. Commits of tasks that another client has locked are rejected, and their callers retry them, so that the
+   * other commits wait for such a lock only once.
    */
   async #writeGroup(group: readonly WaitingCommit[]): Promise<void> {
     const { clock, locks } = this.#options
@@ -160,7 +160,7 @@ export class Commits {
     }
   }
 
-  /** Looks which of the suspected tasks are locked, rejects the commits about them, and returns the other commits. */
+  /** Finds which of the suspected tasks are locked, rejects their commits, and returns the other commits. */
   async #rejectLocked(
     group: readonly WaitingCommit[],
     suspected: readonly string[],
@@ -199,7 +199,7 @@ export class Commits {
           this.#fail(error)
           if (this.#isAwayTooLong()) throw error
         } else if (isLockTimeout(error)) {
-          // The try that got no answer may have stored it, or still has the lock: the next try must know of it.
+          // The attempt that got no answer may have stored the group, or still holds the lock: the next one finds out.
           if (!isRepeated) throw error
           if (this.#isAwayTooLong()) throw toDatabaseError('write', error)
         } else if (!isCollision(error) || ++collisions > maxCollisions) throw error
@@ -426,7 +426,7 @@ class GroupWriter {
     const { link } = this.#tools
     const all = steps.flatMap((step) => this.#toStatements(step))
     const statements = all.map(({ statement }) => statement)
-    // The statement of tasks bounds its waits itself.
+    // The statement that writes tasks limits its own waits for locks.
     const isOne = isWithin || (steps.length === 1 && steps[0]?.type === 'tasks')
     const answers = await link.queryAll(isOne ? statements : [beginBounded, ...statements, end])
     const left: number[] = []

@@ -18,7 +18,7 @@ export type DatabaseRow = Readonly<Record<string, unknown>>
 
 /** One connection to the database. It takes one statement at a time. */
 export interface DatabaseConnection {
-  /** The process of the database that serves it; behind a pooler, the one that did when it began. */
+  /** The id of the backend that serves it; behind a pooler, of the one that did when it was opened. */
   readonly backend: number
   query(statement: SqlStatement): Promise<readonly DatabaseRow[]>
   /**
@@ -28,7 +28,7 @@ export interface DatabaseConnection {
   queryAll(statements: readonly SqlStatement[]): Promise<readonly (readonly DatabaseRow[])[]>
   /** Says farewell, and waits for it; `destroy` for one that does not answer. */
   close(): Promise<void>
-  /** Ends it at once; its statements reject. */
+  /** Closes it at once; its statements reject. */
   destroy(reason?: Error): void
 }
 
@@ -44,7 +44,7 @@ export interface DatabaseConnectionOptions {
   readonly leaseMs?: number
   /** How long it may take to connect; 4,000 ms if absent. */
   readonly connectMs?: number
-  /** Whether transactions are short: then the database ends one that is open for a whole lease, where it can (17 and later). */
+  /** Whether transactions are short: then the database (17 or later) ends one that is open for a whole lease. */
   readonly isBrief?: boolean
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
@@ -60,7 +60,7 @@ export interface ConnectionEvents {
   ended?(): void
 }
 
-/** The longest that a connection may take to be made. */
+/** The longest time that connecting may take. */
 export const maxConnectMs = 4_000
 
 /** How long one attempt at the database may take, so that the next one still begins within the lease. */
@@ -95,7 +95,7 @@ export async function connectDatabase(
   client.on('error', () => {})
   client.on('end', () => events.ended?.())
   client.on('notification', ({ channel, payload = '' }) => events.notice?.(channel, payload))
-  // The settings are part of it: a network may forget a connection at any message.
+  // The timeout covers the settings too: a network may drop a connection at any message.
   const giveUp = clock.after(connectMs, () => socket.destroy(noAnswer(connectMs)))
   let backend: number
   try {
@@ -110,7 +110,7 @@ export async function connectDatabase(
   return toConnection(client, { socket, clock, backend })
 }
 
-/** The error of a connection that was given up because nothing came. */
+/** The error of a connection that was closed because no answer came. */
 export function noAnswer(ms: number): Error {
   return new Error(`The database gave no answer for ${Math.round(ms)} ms`)
 }
@@ -158,11 +158,11 @@ export async function missingSettings(
 }
 
 /**
- * Finds out whether statements that are prepared on a connection stay with it. A pooler that shares connections between its
- * clients gives the process that has one client's to another, unless it keeps count of them: so two clients prepare different
- * statements under one name, and the first runs its own again while the second holds the process that it has.
+ * Checks that prepared statements stay with their connection. A pooler that shares backends between clients may run one
+ * client's statement for another, unless it tracks them. So two clients prepare different statements under one name, and the
+ * first runs its own again while the second keeps its backend by a transaction.
  *
- * @throws Error where they do not.
+ * @throws Error where a client got the other's statement.
  */
 export async function checkPrepared(
   first: DatabaseConnection,
@@ -176,7 +176,7 @@ export async function checkPrepared(
   const second = await connectDatabase(options)
   try {
     const [, [other] = []] = await second.queryAll([{ text: 'BEGIN' }, prepared(2)])
-    // Where both used one process, each with its own statement, the pooler keeps count; it may have no second process.
+    // Where both used one backend and each got its own statement, the pooler tracks them; it may have no second backend.
     const [again] = own?.backend === other?.backend ? [own] : await first.query(prepared(1))
     if (again?.n !== 1 || other?.n !== 2) throw new Error(pooled)
   } finally {
@@ -185,8 +185,8 @@ export async function checkPrepared(
 }
 
 /**
- * Sets those of the settings that this PostgreSQL has. Not as parameters of the start, which poolers reject. Gives the number
- * of the process that serves the connection.
+ * Sets those of the settings that this PostgreSQL has. Not as startup parameters, which poolers reject. Returns the id of the
+ * backend.
  */
 async function applySettings(client: Client, settings: readonly SessionSetting[]): Promise<number> {
   const text = `SELECT set_config(s.name, w.value, false), pg_backend_pid() AS backend FROM unnest($1::text[], $2::text[]) AS w(name, value)

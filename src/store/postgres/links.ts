@@ -16,7 +16,7 @@ import {
   toDatabaseError,
 } from './connection.ts'
 
-/** By how much longer a link waits for the answer to a statement than the last time, when that was in vain. */
+/** The factor by which a timeout grows each time that it is reached. */
 const patienceGrowth = 4
 
 /** A connection that is made when it is first used, and anew after it broke. It takes one statement at a time. */
@@ -24,19 +24,19 @@ export class DatabaseLink {
   readonly #options: DatabaseConnectionOptions
   readonly #answerMs: number | undefined
   #connectMs: number
-  /** How long to wait for statements whose last answer did not come in time: one that is slow must succeed in the end. */
+  /** Longer timeouts of statements whose last answer came too late: a statement that is only slow must succeed in the end. */
   readonly #patience = new Map<string, number>()
   #connection: Promise<DatabaseConnection> | undefined
   /** The statement that is under way. */
   #underWay: Unanswered | undefined
-  /** One that was given up without an answer, until the database has ended it. */
+  /** The statement that was given up without an answer, until its transaction is ended. */
   #unanswered: Unanswered | undefined
   #closed = false
 
   /**
-   * @param answerMs How long an answer is waited for before the connection counts as broken: one that a firewall has
-   * forgotten gives none. After a wait in vain it is longer each time, as it is to connect, for a database that is only slow;
-   * absent: as long as the statement may take.
+   * @param answerMs How long to wait for an answer before the connection counts as broken: a connection that a firewall has
+   * dropped never answers. The timeout grows each time that it is reached, as that of connecting does, for a database that is
+   * only slow. If absent, an answer may take as long as the statement.
    */
   constructor(options: DatabaseConnectionOptions, answerMs?: number) {
     this.#options = options
@@ -144,9 +144,9 @@ interface Unanswered {
 }
 
 /**
- * Ends a transaction that its client has given up: one that the network cut between two messages holds its locks, and the
- * database, which waits for the rest of the message, bounds that only from 17 on. It is that transaction if it is as old as
- * the statement; behind a pooler the process may serve another client by now.
+ * Ends a transaction that its client has given up. One that the network cut between two messages keeps its locks while the
+ * database waits for the rest, and only PostgreSQL 17 and later limits that wait. The age of the transaction must be that of
+ * the statement: behind a pooler the backend may serve another client by now.
  */
 const endTransaction = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user
   AND application_name = current_setting('application_name')
@@ -164,12 +164,12 @@ export interface Readers {
   close(): Promise<void>
 }
 
-/** Statements that may wait for a connection; beyond it they are refused, so that a slow database cannot eat the memory. */
+/** Statements that may wait for a connection; further ones are rejected, so that a slow database cannot eat the memory. */
 const maxWaiting = 10_000
 
 const tries = 3
 
-/** So many connections, made as they are needed. */
+/** Creates a pool of `count` connections, each of them opened when it is first used. */
 export function createReaders(options: DatabaseConnectionOptions, count: number): Readers {
   const answerMs = attemptMsOf(options.leaseMs)
   const links = Array.from({ length: count }, () => new DatabaseLink(options, answerMs))
@@ -201,13 +201,13 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
     }
   }
 
-  /** On one link all the time: the connections of the others may have broken with its own, and nothing has noticed yet. */
+  /** Retries on the same link: the connections of other links may have broken too, which nothing has noticed yet. */
   async function readOn(link: DatabaseLink, statement: SqlStatement) {
     for (let attempt = 1; ; attempt++) {
       try {
         return await link.query(statement)
       } catch (error) {
-        // Nothing is stored under a text that cannot be.
+        // A text that the database cannot store is the key of nothing.
         if (sqlStateOf(error) === '22021') return []
         if (attempt === tries || !isBroken(error)) throw toDatabaseError('read', error)
       }
@@ -233,7 +233,7 @@ export interface WriteRetryOptions {
 }
 
 /**
- * Does what may be done twice, and does it again where the connection broke or another statement was met.
+ * Runs a write that may be repeated, and retries it after a broken connection or a collision with another statement.
  *
  * @param work Gets the number of the try, from 1.
  * @throws A2AError `unavailable` where the database does not come back in time.

@@ -66,7 +66,7 @@ export class Membership {
     return this.#session?.offsetMs ?? this.#offsetMs
   }
 
-  /** Why this process could not register anew; undefined where it could, or has not tried yet. */
+  /** Why this process could not register again; undefined where it could, or has not tried. */
   get fault(): string | undefined {
     return this.#fault
   }
@@ -508,7 +508,7 @@ function statements(names: Names): SessionStatements {
   const lease = (place: string) => `clock_timestamp() + ${place}::float8 * interval '1 millisecond'`
   return {
     // The lock is held before any other replica can see the row.
-    // The former row may be locked by a beat that the network cut in half: then its lease ends by itself.
+    // The former row may be locked by a heartbeat that the network cut in half: then its lease expires by itself.
     register: `WITH locked AS (SELECT number FROM ${s}.replica WHERE number = $5 FOR UPDATE SKIP LOCKED),
       former AS (UPDATE ${s}.replica r SET alive_until = clock_timestamp() FROM locked WHERE r.number = locked.number)
       INSERT INTO ${s}.replica (name, agents, builds, alive_until) VALUES ($1, $2, $3, ${lease('$4')})
@@ -522,7 +522,7 @@ function statements(names: Names): SessionStatements {
         SELECT number FROM (SELECT number FROM running UNION SELECT number FROM delivering) at_work
         WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM live)) AS orphaned`,
     release: `WITH ${freed(s, `AND agent = $2 AND ${boundedWait}`)} SELECT ${told}`,
-    // What another client has locked stays that of a replica which no longer lives, and is claimed when it is free.
+    // Rows that another client has locked keep the number of this replica, and are claimed from it once they are free.
     leave: `WITH ${freed(s, '', 'SKIP LOCKED')},
       own AS (SELECT number FROM ${s}.push WHERE replica = $1 ORDER BY number FOR UPDATE SKIP LOCKED),
       deliveries AS (UPDATE ${s}.push p SET replica = 0 FROM own WHERE p.number = own.number),

@@ -127,8 +127,8 @@ function pageOf(filter: TaskFilter, { schema }: Names): SqlStatement {
 }
 
 /**
- * How many tasks match: from the kept totals and the spans of a long list, and by counting what is left in an index, which
- * is little within a scope; see ../spans.ts.
+ * How many tasks match: from the stored totals or the spans of a long list, plus a count of the rest in an index, which is
+ * short within a scope; see ../spans.ts.
  */
 function totalOf(filter: TaskFilter, { schema }: Names): SqlStatement {
   const { scope, contextId, timestampAfter } = filter
@@ -153,7 +153,7 @@ function totalOf(filter: TaskFilter, { schema }: Names): SqlStatement {
   return { name, text, values }
 }
 
-/** The conditions of a filter, what they bind, the time last, that of the state alone, and a name for what is asked for. */
+/** The conditions of a filter, the values that they bind (the time last), the condition of the state, and a name for their shape. */
 function conditions({ scope, agent, ...filter }: TaskFilter): {
   readonly where: string[]
   readonly values: unknown[]

@@ -18,7 +18,7 @@ interface DatabaseMigrationProgress {
   readonly lists?: number
 }
 
-/** Called where tables with something in them change, and before what takes long. */
+/** Called before tables with rows in them change, and before each part that takes long. */
 type ReportMigration = (step: DatabaseMigrationProgress) => void
 
 /**
@@ -68,8 +68,8 @@ export async function migrateDatabase(
 const spansFrom = 2
 
 /**
- * Counts the lists that are long already, one by one, so that replicas that serve do not wait long. One that cannot be locked now
- * is found again when it is written to.
+ * Counts the lists that are long already, one by one, so that replicas that serve do not wait long. A list that cannot be
+ * locked now is counted later, when it is written to.
  */
 async function countLists(
   connection: DatabaseConnection,
@@ -145,7 +145,7 @@ function mustKnow({ schema, oldestReader }: Version, known: number): void {
  * - total: how many tasks a scope has in each state, in 16 parts, so that replicas do not wait for each other.
  * - span: the counts of long lists, in 16 parts too; see ../spans.ts. Triggers keep it, so that replicas of a release that does
  *   not know it count too. Each writer shares one of 64 locks for each list that it counts in; the statement that cuts a list
- *   into other spans has that lock to itself, so no task is counted in a span that is just going.
+ *   into other spans has that lock to itself, so no task is counted in a span that is being replaced.
  *
  * Documents are text: jsonb refuses U+0000 and changes the order of members. Timestamps are ISO 8601 text, which sorts.
  */
@@ -332,7 +332,7 @@ RETURNS void LANGUAGE plpgsql SET lock_timeout = '200ms' SET enable_seqscan = of
 $body$;
 `
 
-/** Counts the rows of a query: after the locks, so that the spans are those that other statements have left. */
+/** Counts the rows of a query. The locks come first, so that the spans are read as other statements left them. */
 function counting(rows: string): string {
   const lists = "CROSS JOIN LATERAL (VALUES (''), (':' || r.context_id)) l (list)"
   return `PERFORM pg_advisory_xact_lock_shared(hashtext('{s}.span'), k.lock) FROM (
@@ -348,8 +348,8 @@ function counting(rows: string): string {
 }
 
 /**
- * Counts the tasks of a list within some time, in spans of about 1,000. Its function keeps the planner from reading the whole table,
- * which it prefers while one list is most of it: the plan may outlive that.
+ * Counts the tasks of a list between two moments, in spans of about 1,000. The function around it forbids sequential scans:
+ * the planner prefers one while a single list is most of the table, and may keep that plan when it no longer is.
  */
 function filling(tasks: string): string {
   return `INSERT INTO {s}.span

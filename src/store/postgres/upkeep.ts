@@ -86,10 +86,10 @@ export function createDatabaseUpkeep(options: DatabaseUpkeepOptions): {
   }
 }
 
-/** Lists that wait to be looked at. */
+/** Lists that may wait to be checked. */
 const maxLists = 100
 
-/** Has the lists of some of the tasks that are written looked at, and cut into spans where they have become long; see ../spans.ts. */
+/** Checks the lists of a sample of the written tasks, and cuts those that have become long into spans; see ../spans.ts. */
 export class LongLists {
   readonly #link: DatabaseLink
   readonly #schema: string
@@ -101,14 +101,14 @@ export class LongLists {
     this.#schema = schema
   }
 
-  /** A task of this scope's column and context is about to be written. */
+  /** Called before a task is written; `scope` is the value of its column. */
   writing(scope: string, contextId: string): void {
     this.#writes = (this.#writes + 1) % sampleEvery
     if (this.#writes !== 0 || this.#lists.length >= maxLists) return
     this.#lists.push([scope, listOf(undefined)], [scope, listOf(contextId)])
   }
 
-  /** Between two commits. What another replica has locked is found again later. */
+  /** Checks the sampled lists, each between two commits. A list that another replica has locked is sampled again later. */
   async cut(commits: Pick<Commits, 'between'>): Promise<void> {
     const statement = cutting(this.#schema)
     for (const values of this.#lists.splice(0))

@@ -227,7 +227,7 @@ export async function lockFile(path: string, driver?: DriverName): Promise<Conne
   return db
 }
 
-/** SQLite says of a folder that takes no files merely that it cannot open one. @throws Error that says what to do. */
+/** For a folder that is not writable SQLite only says that it cannot open the file. @throws Error that says what to do. */
 function mustTakeFiles(folder: string): void {
   try {
     accessSync(folder, constants.W_OK)

@@ -324,7 +324,7 @@ interface ListWalk {
   readonly values: SqlValue[]
 }
 
-/** Conditions of a list within a scope; what they bind is bound by its number, so that it may stand in several places. */
+/** Conditions of a list within a scope. Values are bound by number, so that one may occur in several places. */
 class ScopeConditions {
   readonly values: SqlValue[]
   readonly #filter: TaskListFilter
@@ -343,7 +343,7 @@ class ScopeConditions {
     return `?${this.values.length}`
   }
 
-  /** Walks that together find the tasks: one, or one for each state where a list is of a context alone. */
+  /** The index walks that together find the tasks: one, or one per state for a context without a state. */
   walks(further: readonly string[]): readonly string[] {
     const { contextId, state } = this.#filter
     const walk = (index: string, conditions: readonly string[]): string =>
@@ -395,8 +395,8 @@ export function pageQuery(filter: TaskListFilter): Query {
 }
 
 /**
- * How many tasks match: from the kept totals and the spans of a long list, and by counting what is left in an index, which
- * is little; see ../spans.ts.
+ * How many tasks match: from the stored totals or the spans of a long list, plus a count of the rest in an index, which is
+ * short; see ../spans.ts.
  */
 export function totalQuery(filter: TaskListFilter): Query {
   const { contextId, state, timestampAfter } = filter

@@ -21,7 +21,7 @@ import type { Connection } from './driver.ts'
  *
  * An index costs time with every new task, so there are few. Most tasks are completed: a list of those walks the
  * index by time and passes over the others, the other states have an index of their own. The one index by context has all
- * states, so that a list of a context merges them. Retention walks the index over all scopes.
+ * states, each in its own order, and a list of a context merges them. Retention walks the index over all scopes.
  *
  * Timestamps are ISO 8601 text, which sorts.
  */
@@ -38,8 +38,8 @@ export interface Migration {
 }
 
 /**
- * Brings a file to the newest schema, from an empty one on. `progress` is called before each step where there is something
- * to bring along.
+ * Brings a file to the newest schema, from an empty one on. `progress` is called before each step unless the
+ * file is empty.
  *
  * @throws Error if the file is another program's or was written by a newer version.
  */

@@ -8,7 +8,7 @@ interface TaskPlace {
   readonly timestamp: string
 }
 
-/** A row with the columns of a place. */
+/** Reads a place from a row. */
 export function toTaskPlace({ contextId, state, timestamp }: Row): TaskPlace {
   return {
     contextId: String(contextId),
@@ -23,7 +23,7 @@ interface ScopeSpans {
   readonly contexts: Map<string, string[]>
 }
 
-/** A count that changes with the transaction. */
+/** A change of one count within the transaction. */
 interface SpanStep {
   readonly scope: number
   readonly list: string
@@ -33,8 +33,8 @@ interface SpanStep {
 }
 
 /**
- * Counts the tasks of long lists on the writing connection, in spans of time; see ../spans.ts. Steps are gathered, so that each
- * count is written once in a transaction; where no list is long, nothing is written.
+ * Counts the tasks of long lists on the writing connection, in spans of time; see ../spans.ts. Changes are collected, so that
+ * each count is written once per transaction; where no list is long, nothing is written.
  */
 export class Spans {
   readonly #db: Connection
@@ -48,12 +48,12 @@ export class Spans {
     this.#db = db
   }
 
-  /** Whether a scope has a list that is long. */
+  /** Whether a scope has a long list. */
   has(scope: number): boolean {
     return this.#known.has(scope)
   }
 
-  /** A task has come to a place, or has left it. */
+  /** Counts a task that has come to a place (1) or has left it (-1). */
   count(scope: number, place: TaskPlace, step: 1 | -1): void {
     if (step === 1) this.#sample(scope, place)
     const spans = this.#known.get(scope)
@@ -120,7 +120,7 @@ export class Spans {
     else this.#steps.set(key, { scope, list, since, state, tasks: step })
   }
 
-  /** A scope's own list as a whole is among the totals. */
+  /** The row of a whole list is kept for lists of contexts only: the table `total` counts those of scopes. */
   #write(): void {
     const put = this.#prepared(
       'INSERT INTO span VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks',
@@ -133,7 +133,7 @@ export class Spans {
     this.#steps.clear()
   }
 
-  /** Gives a list that has become long its spans, cuts spans that have become long, and takes away those that are empty. */
+  /** Creates the spans of a list that has become long, cuts spans that have become long, and removes empty ones. */
   #cut(scope: number, contextId: string | undefined): void {
     const place = [scope, listOf(contextId)] as const
     const spans = this.#prepared(
@@ -162,7 +162,7 @@ export class Spans {
     this.#scopes = undefined
   }
 
-  /** Counts the tasks of a list within some time, in spans. */
+  /** Counts the tasks of a list between two moments, in spans. */
   #fill(
     scope: number,
     contextId: string | undefined,
