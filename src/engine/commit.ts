@@ -119,11 +119,11 @@ export class Committer {
     )
   }
 
-  /** Commits without the tasks that another client has locked: those are committed by themselves, later. */
+  /** Commits the tasks that no other client has locked. The locked ones are committed later, each by itself. */
   #split(parts: readonly CommitPart[], error: TasksLocked): void {
     const rest = parts.filter(({ source, writes }) => {
       const isLocked = writes.some((write) => error.ids.has(taskIdOf(write) ?? ''))
-      // What has come in meanwhile must not overtake it.
+      // Changes that arrived meanwhile must not overtake it.
       if (isLocked) this.#delayed.add(source, writes, this.#dirty.delete(source))
       return !isLocked
     })
@@ -190,8 +190,8 @@ class ChunkGaps {
 const lockBackoff = { baseMs: 20, maxMs: 500 }
 
 /**
- * Commits that a lock of another client of the store delays. Each is tried again by itself, until the store accepts it or
- * gives it up; what its source has to commit meanwhile comes after it.
+ * Commits that are delayed because another client of the store has locked their task. Each is retried by itself until the
+ * store accepts or rejects it; further changes of its source wait until then.
  */
 class DelayedCommits {
   readonly #store: Store
@@ -220,7 +220,7 @@ class DelayedCommits {
     this.#waiting.set(source, { isDirty, done: this.#retry(source, writes) })
   }
 
-  /** Resolves when one of them has ended. */
+  /** Resolves when one of them is stored or rejected. */
   async idle(): Promise<void> {
     await Promise.race([...this.#waiting.values()].map(({ done }) => done))
   }

@@ -59,9 +59,9 @@ export interface EngineOptions {
   readonly limits?: TaskLimits | undefined
   /** The bytes that all live tasks hold together, where several engines share them. */
   readonly live?: SharedBudget | undefined
-  /** Where remote systems report, above the id of a task; absent where they cannot reach this server. */
+  /** The URL to which remote systems report, without the id of the task; absent where they cannot reach this server. */
   readonly callbackUrl?: string | undefined
-  /** Says why no new task may begin now; absent where nothing forbids it. */
+  /** Says why no new task may begin now; if absent, new tasks may always begin. */
   readonly overload?: { reason(): string | undefined } | undefined
   /** The webhooks: they get each stored batch, and whether one of them was registered with it. */
   readonly webhooks?: {
@@ -120,7 +120,7 @@ export class Engine {
   readonly timestamp: () => string
   /** The agent for runs that are made from now on. */
   definition: AgentDefinition
-  /** Agents that a warning about changed code has named. */
+  /** Agents whose changed code has been logged. */
   readonly changedCode: Set<string> = new Set()
   /** Whether nothing more may begin. */
   closed = false
@@ -245,7 +245,7 @@ export class Engine {
     if (!this.mayBegin()) throw notRegistered()
   }
 
-  /** @throws A2AError `unavailable` where no new task may begin now. What continues a task may. */
+  /** For new tasks only: messages to existing ones pass. @throws A2AError `unavailable` where none may begin now. */
   assertAdmitting(): void {
     const reason = this.#overload?.reason()
     if (reason !== undefined) throw overloaded(reason)

@@ -77,7 +77,7 @@ export function resumeRun(
     return 'resumed'
   }
   const left = readUnfinished(records, died)
-  // No turn is left, but an entry that another replica forwarded: that begins the next one.
+  // No turn is unfinished, but another replica has forwarded an entry: that begins the next turn.
   if (left.messages.length === 0 && hasInbox && !stranded) {
     run.log.busy = false
     return 'resumed'
@@ -100,7 +100,7 @@ const endedByUs: ReadonlySet<TaskState> = new Set<TaskState>([
   'TASK_STATE_FAILED',
 ])
 
-/** Under this key a task has the digests of the code that its last turn ran with. */
+/** The key under which a task stores the digests of the code that its last turn ran with. */
 const codeKey = 'corral:code'
 
 /**
@@ -112,7 +112,7 @@ export function recordCode(run: TaskRun, code: Readonly<Record<string, string>>)
   const before = run.load(codeKey)
   if (isSame(before, code)) return
   run.save(codeKey, code)
-  if (!log.exists) return // its first records have what is saved
+  if (!log.exists) return // its first commit includes what is saved
   log.append({ kind: 'state', key: codeKey, value: code })
   if (!isFields(before) || log.build !== definition.build) return
   for (const [agent, digest] of Object.entries(code)) {

@@ -240,13 +240,13 @@ function pathOf({ at, side }: JsonObject): string | undefined {
   return at.endsWith(`/${side}`) ? at.slice(0, -side.length - 1) : at
 }
 
-/** Where a task keeps the token of its callback. */
+/** The key under which a task stores the token of its callback. */
 const tokenKey = 'corral:callback'
 
 /**
- * What remote systems report to the tasks of an engine. A report wakes the turn that listens and says nothing else, so
- * that one that is forged, lost or repeated changes nothing. The token of a task is in its log, and begins with its place
- * there: any replica checks it by reading one record.
+ * Reports of remote systems to the tasks of an engine. A report only wakes the turn that listens for it, so a forged, lost or
+ * repeated report changes nothing. The token of a task is stored in its log and begins with the sequence number of its
+ * record, so that any replica checks it by reading that one record.
  */
 export class Callbacks {
   readonly #engine: Engine
@@ -270,24 +270,24 @@ export class Callbacks {
     return { url, token, listen: (called) => this.#listen(id, called) }
   }
 
-  /** Takes in a report; false where no task waits for one, or the token is another. */
+  /** Accepts a report; false where the task has no callback or the token does not match. */
   async receive(taskId: string, token: string): Promise<boolean> {
     const { store, tasks } = this.#engine
     const expected = tasks.get(taskId)?.load(tokenKey) ?? (await this.#stored(taskId, token))
     if (typeof expected !== 'string' || !(await isSameSecret(expected, token))) return false
     this.called(taskId)
-    // Reports that wait for the owner are one: it asks the remote system once for all of them.
+    // All have one key, so several that wait for the owner are one entry: it asks the remote system once for all of them.
     if (!this.#listeners.has(taskId))
       await store.feed?.forward(taskId, { kind: 'call', key: 'call' }, Number.MAX_SAFE_INTEGER)
     return true
   }
 
-  /** Wakes what waits for a report to a task. */
+  /** Wakes the listeners of a task. */
   called(taskId: string): void {
     for (const listener of this.#listeners.get(taskId) ?? []) listener()
   }
 
-  /** The token of a task that does not run here. */
+  /** The stored token of a task that does not run here. */
   async #stored(taskId: string, token: string): Promise<Json | undefined> {
     const place = /^[1-9][0-9]{0,14}(?=\.)/.exec(token)
     if (!place) return undefined

@@ -140,7 +140,7 @@ function createRoute(server: ServerContext, { openai, mcp }: Endpoints): HttpHan
   }
 }
 
-/** Takes the reports of remote agents; absent where none can reach this server. What a report says is never read. */
+/** Accepts the reports of remote agents; undefined where none can reach this server. The body of a report is never read. */
 function createCallback(server: ServerContext): HttpHandler | undefined {
   const { options, store, visitors } = server
   if (!options.publicUrl) return undefined

@@ -238,7 +238,7 @@ export class ServerContext {
   readonly retryMs = (): number | undefined =>
     this.closing ? returnAfter(this.store.feed !== undefined) : undefined
 
-  /** Whether a path takes large bodies without credentials, or what such a body is refused with. */
+  /** Whether a path takes large bodies without credentials, or the error with which it rejects them. */
   #isOpenTo(path: string): boolean | A2AError {
     if (this.options.publicUrl && callbackTask(path) !== undefined) return true
     if (!this.options.console || !isReceiverPath(path)) return false
@@ -278,7 +278,7 @@ export class ServerContext {
     return mount
   }
 
-  /** The engine of an agent, also of one that is no longer served. */
+  /** The engine of an agent, including one that is no longer served. */
   engineOf(id: string): Engine | undefined {
     return (this.mounts.get(id) ?? this.#retired.get(id))?.engine
   }
@@ -335,7 +335,7 @@ async function nameAgents(
   return named
 }
 
-/** What an agent is made of, with its version once. */
+/** What the definition digest of an agent covers. The version is in it once. */
 function definitionOf({ definition, version }: Agent, info: AgentInfo): Json {
   const whole = definition ?? JSON.stringify(info)
   const hasVersion = definition === undefined && info.details?.version === version

@@ -71,7 +71,7 @@ interface LimitSources {
   readonly concurrency?: number
   readonly rateLimit?: RateLimitOptions
   readonly maxBodyBytes?: number
-  /** Where tasks are kept; one that replicas share has a feed. */
+  /** The task store; one that replicas share has a feed. */
   readonly store?: { readonly feed?: object }
 }
 
@@ -110,8 +110,8 @@ export const limitDefaults: Limits = {
 }
 
 /**
- * Limits that may be 0, for none. By default they hold only where replicas share the store: a balancer can then send what
- * one of them rejects to another. A process that is alone would reject what it can do a moment later.
+ * Limits that may be 0, which means no limit. By default they apply only where replicas share the store: a load balancer can
+ * send a request that one replica rejects to another. A single process would reject what it can do a moment later.
  */
 const sharedOnly: ReadonlySet<keyof Limits> = new Set(['maxCommitWaitMs', 'maxLoopLagMs'])
 

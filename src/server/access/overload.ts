@@ -16,21 +16,20 @@ interface OverloadParts {
 /** How often the event loop is measured. */
 const sampleMs = 100
 
-/** How many samples in a row must be late: one pause of the collector is no overload. */
+/** How many samples in a row must be late: one pause for garbage collection is no overload. */
 const lateSamples = 3
 
 /**
- * Says whether this process can take new tasks, for every door the same: not while the store cannot write, while the oldest
- * commit waits too long, or while the event loop is late again and again. What was begun continues, since it is stored or
- * about to be; its cancels and reads must pass.
+ * Decides whether this process accepts new tasks, on whatever wire they arrive: not while the store cannot write, while the
+ * oldest commit has waited too long, or while the event loop is late several times in a row. Existing tasks continue, and
+ * their messages, cancels and reads pass.
  *
- * The lateness of the loop is that of a timer on the loop itself. A thread beside it would keep answering for a process
- * that does not.
+ * The lag is measured by a timer on the event loop itself: another thread would still answer where the loop does not.
  */
 export class Overload {
   readonly #parts: OverloadParts
   #late = 0
-  /** Whether the log has the reason of this episode. */
+  /** Whether the reason of this overload has been logged. */
   #isLogged = false
   #cancel = (): void => {}
 
@@ -39,7 +38,7 @@ export class Overload {
     if (parts.limits.maxLoopLagMs > 0) this.#measure()
   }
 
-  /** Why no new task may begin now; undefined where it may. The log gets the first reason of an episode. */
+  /** Why no new task may begin now; undefined where one may. Logs the first reason of each overload. */
   reason(): string | undefined {
     const reason = this.#find()
     if (reason === undefined) this.#isLogged = false
@@ -50,13 +49,13 @@ export class Overload {
     return reason
   }
 
-  /** Why this replica may begin nothing at all; undefined where it may, or has the store to itself. */
+  /** Why this replica may begin nothing at all; undefined where it may, or where no other shares the store. */
   unregistered(): string | undefined {
     const { feed } = this.#parts.store
     return feed && !feed.mayBegin() ? 'This replica has no lease now' : undefined
   }
 
-  /** A commit has ended: with an error an episode may begin, without one it may be over. */
+  /** Called when a commit has ended: an error may begin an overload, a success may end it. */
   committed(error: unknown): void {
     if (error !== undefined || this.#isLogged) this.reason()
   }
@@ -68,7 +67,7 @@ export class Overload {
   #find(): string | undefined {
     const { store, committer, limits } = this.#parts
     const { waitedMs } = committer
-    // While a commit is tried again the store may say that it cannot write; whether that lasts is a matter of time.
+    // While a commit is being retried the store may report that it cannot write: then only the time it takes decides.
     if (waitedMs === undefined) {
       const { writable, reason = 'The task store cannot write' } = store.health()
       if (!writable) return reason
