@@ -171,7 +171,7 @@ export function guardModulesOf(team: TeamConfig): readonly string[] {
   return guardsIn(team).flatMap(({ guards }) => modulesOf(guards))
 }
 
-/** A digest of those files; none where there are none. */
+/** A digest of those files; absent where there are none. */
 function codeDigestOf(team: TeamConfig, directory: string): { readonly codeDigest?: string } {
   const files = guardModulesOf(team)
   return files.length > 0 ? { codeDigest: digestModules(files, directory) } : {}

@@ -131,10 +131,10 @@ export async function serveMcpStdio(
   return serveStdio(createFactory(options))
 }
 
-/** The library checks each member by itself, which takes a hundred times as long as reading it. */
+/** Members of a request, nested ones included. The library takes a hundred times as long to check one as JSON to read it. */
 const maxMembers = 1_000
 
-/** What a body says; undefined where it is no JSON, which the library says in its own words. */
+/** The parsed body; undefined where it is not JSON, which the library reports itself. */
 function readAsked(body: string): unknown {
   try {
     return JSON.parse(body)
@@ -203,8 +203,8 @@ function createFactory(options: McpBindingOptions): McpServerFactory {
 type FromJsonSchema = typeof import('@modelcontextprotocol/server')['fromJsonSchema']
 
 /**
- * The schemas of all tools. A server is made for every request, and the library compiles a schema anew where it is given
- * one: that took a millisecond and more for each agent, whatever was asked.
+ * The compiled schemas of all tools. A server is created for every request, and would otherwise compile them each time, which
+ * takes a millisecond or more per agent.
  */
 class CompiledSchemas {
   readonly inputSchema: StandardSchemaWithJSON<McpQuestion, McpQuestion>
@@ -324,7 +324,7 @@ function toRequest({ method, path, query, headers, body }: HttpRequest): Request
 }
 
 async function toReply(response: Response): Promise<HttpReply> {
-  // Whether the connection stays open is between the client and the server beneath.
+  // The HTTP server decides whether the connection stays open.
   const { connection: _, ...headers } = Object.fromEntries(response.headers)
   const { status, body } = response
   const streams = headers['content-type']?.startsWith('text/event-stream') ?? false

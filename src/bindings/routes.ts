@@ -55,7 +55,7 @@ const openAIRoutes: RouteRows<OpenAIRoute> = {
   model: { paths: ['/v1/models/*'], methods: ['GET'] },
 }
 
-/** Where remote agents report that a task of theirs has changed, above the id of our task that waits for it. */
+/** Where remote agents report that a task of theirs has changed; the id of our task that waits for it follows. */
 export const callbackPath = '/webhooks/remote'
 
 /** The server's own paths, whichever agents it has. They come before those of the first agent. */

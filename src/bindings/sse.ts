@@ -19,7 +19,7 @@ export interface SseFrame {
 /** What a reader refuses: a single event larger than this many characters. */
 const maxEventLength: number = 4 * 1024 * 1024
 
-/** Bytes of a stream that are read in one tick, where they are there at once. */
+/** Bytes of a stream after which decoding continues in another tick. */
 const maxBytesAtOnce = 64 * 1024
 
 /** The comment that keeps an idle connection open. */

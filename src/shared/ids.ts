@@ -16,8 +16,8 @@ export const newId: () => string =
   typeof Buffer === 'function' ? createFlatIds(4) : () => crypto.randomUUID()
 
 /**
- * A UUID that begins with a moment, in milliseconds (version 7), as one flat string. Each is after the one before it, so what is
- * found by such ids comes to stand side by side in an index as it is written, instead of one on each page.
+ * A UUID that begins with a moment, in milliseconds (version 7), as one flat string; without a Buffer a random one. Each sorts
+ * after the one before it, so rows that are written together are neighbours in an index instead of one on each page.
  */
 export const newTimedId: (now: number) => string =
   typeof Buffer === 'function' ? createFlatIds(7) : () => crypto.randomUUID()
@@ -58,7 +58,7 @@ function createStamp(): (bytes: Uint8Array, at: number, now: number) => void {
   return (bytes, at, now) => {
     if (now > last) {
       last = now
-      // It begins in the lower quarter, so that it has room to rise.
+      // Begin in the lower quarter, which leaves room to rise.
       sequence = ((bytes[at + 6] ?? 0) << 2) & (maxSequence >> 2)
     } else if (++sequence > maxSequence) {
       last += 1
@@ -74,7 +74,7 @@ function createStamp(): (bytes: Uint8Array, at: number, now: number) => void {
   }
 }
 
-/** Compares digests, so that the time it takes says nothing of where two secrets differ. */
+/** Compares digests, so that the time it takes does not reveal where two secrets differ. */
 export async function isSameSecret(a: string, b: string): Promise<boolean> {
   const [x, y] = await Promise.all([sha256(a), sha256(b)])
   let difference = 0
@@ -83,8 +83,8 @@ export async function isSameSecret(a: string, b: string): Promise<boolean> {
 }
 
 /**
- * Node's own hash where there is one, since it is made at once: a digest of `crypto.subtle` is a job for another thread,
- * which costs many times as much for a message.
+ * Uses Node's own hash where there is one, which is synchronous: `crypto.subtle` hashes in another thread, which costs many
+ * times as much for a short text.
  */
 async function sha256(text: string): Promise<Uint8Array> {
   const node = globalThis.process?.getBuiltinModule?.('node:crypto')

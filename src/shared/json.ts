@@ -80,7 +80,7 @@ export function isLongerThan(value: unknown, most: number): boolean {
   return lengthLeft(value, most, maxDepth) < 0
 }
 
-/** Whether a value has more members than so many, nested ones included. It is looked at no further than that. */
+/** Whether a value has more than `most` members, nested ones included. Stops counting there. */
 export function hasMoreMembers(value: unknown, most: number): boolean {
   let left = most
   const rest: unknown[] = [value]

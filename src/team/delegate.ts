@@ -256,7 +256,7 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
     // What a blocked answer or a refusal has cost is spent all the same.
     const isCounted = thrown instanceof ContentBlocked || thrown instanceof ModelRefusal
     if (isCounted && thrown.usage) call.account.told(thrown.usage)
-    // A turn that runs again after a crash makes this try again, and pays for it again.
+    // A turn that runs again after a crash repeats this try: both are paid for, so both count.
     run.memory.spend(call.key, call.account.used)
     const reason = toA2AError(thrown).code
     traceRun(run, { type: 'failure', ...facts, reason, durationMs: durationSoFar() })
@@ -428,8 +428,8 @@ function findAgent(run: Run, agentId: string): Agent {
 }
 
 /**
- * What a tool has to ask the user, or the user's no to it, stops the member that uses the tool: its model does not learn of
- * it. A question waits for the other tools that are `running`: what they cost would be paid for again.
+ * Stops the member when its tool has to ask the user, or when the user has rejected the call: the model learns of neither. A
+ * question waits until the other `running` tools have ended, which would otherwise run, and be paid for, a second time.
  */
 function stopping(tool: Tool, link: LinkedSignal, running: Set<Promise<unknown>>): Tool {
   return wrapTool(tool, {

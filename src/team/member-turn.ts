@@ -213,7 +213,7 @@ export interface TeamOutput {
 
 /** One member's words on their way to the caller. */
 export interface Live {
-  /** Undefined where nothing has to be waited for. */
+  /** Returns undefined where there is nothing to wait for. */
   onEvent(event: StreamResponse): Promise<void> | undefined
   /** A further try of the member begins: its first chunk replaces what the failed one left. */
   restart(): void

@@ -156,7 +156,7 @@ export class Memory {
     return this.#entries.get(key)?.at(-1)?.turn === this.#turn.number
   }
 
-  /** Keeps what a delegation has used that failed, or that another one made: should the turn run again, it is not repeated. */
+  /** Stores the usage of a delegation that failed or that another one made, so that it still counts if the turn runs again. */
   spend(key: string, used: Usage | undefined): void {
     const more = used && usageBeyond(this.#earlierBy(key), used)
     if (!more) return

@@ -172,7 +172,7 @@ export class Team implements Agent {
       if (definition !== undefined) definitions.push([agentId, definition])
       if (version !== undefined) versions.push([agentId, version])
     }
-    // Left out where there are none: the digest of a team without versions stays what it is in the stores.
+    // Left out if empty, so that the digest of a team without versions equals the stored ones.
     return toPlain([this.config, definitions, ...(versions.length > 0 ? [versions] : [])])
   }
 

@@ -259,7 +259,7 @@ function answerOf(outcome: DeliveryOutcome | undefined): Parameters<FreePlace>[0
   return outcome?.kind === 'retry' && outcome.isTimeout ? 'timeout' : undefined
 }
 
-/** Characters of an event, as JSON, that is written in a tick of its own: few, since they are counted each time. */
+/** An event of more characters, as JSON, is written in a tick of its own. The limit is low, since each event is measured up to it. */
 const largeEvent = 16 * 1024
 
 /** Attempts one delivery. The caller holds a place for its host. */
@@ -270,7 +270,7 @@ async function attempt(
 ): Promise<DeliveryOutcome> {
   const { record, entry } = pending
   const task = await taskWith(store, pending)
-  // What is large was just stored, and answered, in this tick.
+  // A large event was stored, and the caller answered, in this tick.
   if (isLongerThan(entry.event, largeEvent) || isLongerThan(task, largeEvent)) await myTurn()
   let payload: WebhookPayload
   try {

@@ -95,9 +95,9 @@ export function toContent(parts: readonly Part[]): GuardContent {
 
 /** What takes something out of a text; gives the same text where there is nothing to take out. */
 export interface Cleaner {
-  /** For short texts, most of which are left as they are. */
+  /** Cleans a short text at once. */
   clean(text: string): string
-  /** The same, as work that pauses. */
+  /** Cleans a text of any length, with pauses. */
   cleaning(text: string): PausableWork<string>
   /** Whether it looks at notes of programs for programs too, such as metadata, where words mean something else. */
   readonly readsNotes?: boolean
@@ -109,10 +109,10 @@ export interface Cleaner {
 const textType =
   /^text\/|^application\/(?:json|xml|yaml|toml|x-ndjson|javascript)\b|\+(?:json|xml)$/i
 
-/** A pause after so many characters, a fraction of a millisecond; each text counts as some more. */
+/** Characters between two pauses, which take a fraction of a millisecond; each text counts as `perText` more. */
 export const pauseEvery = 16_384
 
-/** A text of this length is short: to pause within it costs more than to look at it. */
+/** The longest short text: a generator for it would cost more than the look. */
 const shortLength = 4_096
 
 const perText = 64
@@ -152,7 +152,7 @@ export class Cleaning {
     return yield* this.#cleaner.cleaning(text)
   }
 
-  /** The same without a pause. Traces are full of short texts, and a generator for each costs more than the look. */
+  /** The same without a pause, for short texts: most texts of a trace are. */
   #short(text: string): string {
     this.#left -= text.length + perText
     return this.#cleaner.clean(text)

@@ -1,9 +1,9 @@
-/** Finds pieces of one text, of which one part is looked at after the other; a piece may reach beyond the part. */
+/** Finds spans in a text that is scanned part by part; a span may end beyond its part. */
 export interface TextScan {
   readonly found: readonly TextSpan[]
   /** What it has looked at so far. */
   readonly steps: ScanSteps
-  /** Looks for pieces that begin at a place from `from` on and before `to`. */
+  /** Finds spans that begin at `from` or later, and before `to`. */
   look(from: number, to: number): void
 }
 
@@ -56,7 +56,7 @@ export class SecretScan implements TextScan {
 interface SearchState {
   readonly steps: ScanSteps
   readonly found: TextSpan[]
-  /** Of each search the place from which it goes on. */
+  /** For each search, the place from which it continues. */
   readonly next: Int32Array
 }
 
@@ -151,7 +151,7 @@ interface SecretSearch {
 /** The searches that may begin where two characters stand, by 128 × the first + the second. */
 const searchesAt: readonly (readonly SecretSearch[] | undefined)[] = toSearches()
 
-/** Whether there are any, in a form that is read faster. */
+/** Whether a pair has searches, in a form that is faster to read. */
 const isPair: CodeSet = Uint8Array.from(searchesAt, (searches) => (searches ? 1 : 0))
 
 function toSearches(): readonly (readonly SecretSearch[] | undefined)[] {
@@ -246,7 +246,7 @@ const nameSet = characters(['az', 'AZ', '09'], '_-')
 
 const passwordSet = characters(['az', 'AZ', '09'], '_-+/=.~!@#$%^&*?')
 
-/** The last two letters of the names, by 128 × the last but one + the last; most signs are not behind such letters. */
+/** The last two letters of the names, by 128 × the last but one + the last. Few signs follow such letters. */
 const nameEnds: CodeSet = toNameEnds()
 
 function toNameEnds(): CodeSet {
@@ -296,7 +296,7 @@ function nameBefore(text: string, sign: number, steps: ScanSteps): string {
   return text.slice(start, end).toLowerCase().replaceAll('_', '').replaceAll('-', '')
 }
 
-/** The place of the next character before a place that is no separator; none before `first` is looked at. */
+/** The place of the last character before `from` that is not a separator; looks back no further than `first`. */
 function letterBefore(text: string, from: number, first: number): number {
   let at = from - 1
   while (at >= first && isOneOf(separator, text, at)) at--

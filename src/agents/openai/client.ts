@@ -104,13 +104,13 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
   }
 }
 
-/** The first deltas of an answer, up to one that says something, and the rest. */
+/** The first deltas of an answer, up to one that is not empty, and the rest. */
 interface Beginning {
   readonly first: readonly ChatDelta[]
   readonly rest: AsyncGenerator<readonly ChatDelta[]>
 }
 
-/** Reads until the answer has begun; until then a failure leaves nothing behind. */
+/** Reads until the answer has begun: up to there an error can be retried. */
 async function begin(rest: Beginning['rest']): Promise<Beginning> {
   const first: ChatDelta[] = []
   for (;;) {
@@ -321,7 +321,7 @@ function kindOf(status: number, said: string): LastingError | undefined {
   return typeof message === 'string' && tooLongWords.test(message) ? 'context' : undefined
 }
 
-/** The statuses that services mean by the names of errors that pass. */
+/** The HTTP statuses that services mean by the names of transient errors. */
 const statusNames: ReadonlyMap<unknown, number> = new Map<unknown, number>([
   ['rate_limit_exceeded', 429],
   ['rate_limit_error', 429],

@@ -24,8 +24,8 @@ export type ServiceReply = Dispatcher.ResponseData
 const maxLength = 4 * 1024 * 1024
 
 /**
- * The deltas of a reply, whatever its form; those that arrive together come together, since each step of a generator costs
- * more than a delta. The caller destroys the body, should it not have been read to its end.
+ * The deltas of a reply, whatever its form; those that arrive together are yielded together, since a step of a generator
+ * costs more than a delta. The caller destroys the body, should it not have been read to its end.
  */
 export function readDeltas(
   reply: ServiceReply,
@@ -48,7 +48,7 @@ async function* readEvents(
   for await (const chunk of reply.body.iterator({ destroyOnReturn: false })) {
     const deltas = events.read(decoder.decode(chunk, { stream: true }))
     if (deltas.length > 0) yield deltas
-    // What came before an error has been said.
+    // Deltas that came before an error are passed on first.
     if (events.error !== undefined) throw events.error
     if (events.isOver) break
   }
@@ -57,13 +57,13 @@ async function* readEvents(
   await drain(reply, clock)
 }
 
-/** Makes deltas of the text of a stream. */
+/** Turns the text of a stream into deltas. */
 class EventReader {
   readonly #agent: string
   readonly #thoughts = new ThoughtSplitter()
   readonly #parser: ReturnType<typeof createParser>
   #deltas: ChatDelta[] = []
-  /** What was wrong with the text so far; what follows it is not read. */
+  /** The first error in the text; what follows it is not read. */
   error: unknown
   /** Whether the service has said that its answer is over. */
   isOver = false
@@ -87,7 +87,7 @@ class EventReader {
     return this.#deltas
   }
 
-  /** What is left when the text is over. @throws A2AError where the answer is not. */
+  /** The rest of the answer when the stream has ended. @throws A2AError where the answer has not. */
   end(): ChatDelta | undefined {
     if (!this.isOver && this.#thoughts.finish === undefined)
       throw malformed(this.#agent, 'broke off in the middle of its answer')

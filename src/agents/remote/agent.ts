@@ -286,7 +286,7 @@ export class A2AAgent implements Agent {
     return begun ? client.follow(begun.taskId, follow) : client.sendAndFollow(request, follow)
   }
 
-  /** Waits for the remote's reports; undefined where it makes none, or cannot reach this server. */
+  /** How to wait for the remote's reports; undefined where it sends none, or cannot reach this server. */
   async #awaitPush(
     client: A2AClient,
     turn: Turn,

@@ -78,7 +78,7 @@ export async function prepare(
   // What answers a question, such as an approval's, must stay the word that it is.
   const parts = schema && !continued ? withSchemaInWords(message.parts, schema) : message.parts
   const idempotencyKey = await digestOf(`${send}#${count}`)
-  // What left before a crash leaves again as it was: the remote's context may be known by now, from another call.
+  // Repeat what was sent before a crash unchanged: the remote's context may be known by now, from another call.
   const sent = loadUnnamed(turn, key)
   const repeated = sent?.idempotencyKey === idempotencyKey ? sent.request : undefined
   return {

@@ -29,8 +29,8 @@ interface PushWaitOptions {
 }
 
 /**
- * Waits for a remote task by a webhook (specification §4.3), without a connection. A report only says that the task
- * should be asked for: its content comes from the task itself, with our credentials. The webhook is registered when the
+ * Waits for a remote task by a webhook (specification §4.3), without a connection. A report only says that the
+ * task should be read: what has changed is read from the remote agent, with our credentials. The webhook is registered when the
  * task has turned out to take a while, and again after a crash, under the same id. Where that fails the task is polled
  * as any other.
  */
@@ -74,7 +74,7 @@ export class PushWait {
     const { clock, signal } = this.#options
     if (this.#isRegistered === undefined) {
       this.#isRegistered = await this.#register()
-      // What has changed before the webhook was there is not reported.
+      // Poll once more: what changed before the webhook was registered is not reported.
       if (this.#isRegistered) return
     }
     if (!this.#isReported) {

@@ -86,7 +86,7 @@ interface Program {
   /** For instructions that several others lead to a number of its own, from 0; -1 for the rest. */
   readonly joins: Int32Array
   readonly joinCount: number
-  /** What a match can begin with; undefined where it need not begin with anything. */
+  /** What a match can begin with; undefined where a match can be empty. */
   readonly beginnings: Beginnings | undefined
 }
 
@@ -216,7 +216,7 @@ function nextOf(instruction: Instruction): readonly number[] {
   return instruction.kind === 'split' ? [instruction.first, instruction.second] : [instruction.next]
 }
 
-/** What a match can begin with; undefined where one can begin with nothing. */
+/** What a match can begin with; undefined where a match can be empty. */
 function beginningsOf(instructions: readonly Instruction[], start: number): Beginnings | undefined {
   const first = setsFrom(instructions, start)
   return first && new Beginnings(instructions, first)
@@ -250,7 +250,7 @@ class Beginnings {
   /** Which can come second. */
   readonly #seconds = new Uint8Array(128)
   readonly #first: readonly SetInstruction[]
-  /** Of characters beyond ASCII twice their code, and 1 more where a match can begin with it. */
+  /** A cache for characters beyond ASCII: twice the code, plus 1 where a match can begin with the character. */
   #others: Int32Array | undefined
 
   constructor(instructions: readonly Instruction[], first: readonly SetInstruction[]) {
@@ -266,7 +266,7 @@ class Beginnings {
     }
   }
 
-  /** The next place where a match may begin, or the first one that was not looked at: there are `most` looks. */
+  /** The next place where a match may begin; after `most` looks, the first place that was not looked at. */
   next(text: string, from: number, most: number): number {
     const { ascii } = this
     const seconds = this.#seconds
@@ -277,7 +277,7 @@ class Beginnings {
         if (this.#canBegin(code)) return at
       } else if (ascii[code] === 1) {
         const second = text.charCodeAt(at + 1)
-        // At the end of the text there is no number to compare.
+        // At the end of the text `second` is NaN.
         if (!(second < 128) || seconds[second] === 1) return at
       }
     }
@@ -285,7 +285,7 @@ class Beginnings {
   }
 
   #canBegin(code: number): boolean {
-    // Of a character beyond the first plane this is a half.
+    // A surrogate is half a character: the search itself decides.
     if ((code & 0xf800) === 0xd800) return true
     this.#others ??= new Int32Array(remembered)
     const place = code % remembered
@@ -330,7 +330,7 @@ export class Matcher {
   steps = 0
   readonly #program: Program
   readonly #text: string
-  /** Made when something is tried. */
+  /** Allocated at the first try. */
   #tried: Uint32Array | undefined
   /** Ways that are left: instruction and place in turn. */
   readonly #ways: number[] = []
@@ -395,7 +395,7 @@ export class Matcher {
     return -1
   }
 
-  /** Goes past places where no match begins. */
+  /** Skips places where no match can begin. */
   #skip(): void {
     const { beginnings } = this.#program
     const from = this.#start
