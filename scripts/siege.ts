@@ -1,8 +1,8 @@
 /**
  * `npm run siege -- [--seconds 60] [--store memory|sqlite|postgres] [--attack NAME] [--json]`: hostile clients against a
  * real server with a heap of 512 MB, while an honest one calls it; on all three stores if none is named. PostgreSQL is the
- * tests' own, or the one that `CORRAL_TEST_POSTGRES` names by its URL. Exits 1 if the server dies, refuses an attack otherwise than it should, or
- * the honest client has a failure, a p99 above one second or one answer above three.
+ * tests' own, or the one that `CORRAL_TEST_POSTGRES` names by its URL. Exits 1 if the server dies or does not reject an attack
+ * as it should, or if the honest client has a failure, a p99 above one second or one answer above three.
  */
 import { parseArgs } from 'node:util'
 import { besiege, type SiegeOptions, type SiegeReport } from '../test/security/siege/siege.ts'
