@@ -120,7 +120,7 @@ export class Engine {
   readonly timestamp: () => string
   /** The agent for runs that are made from now on. */
   definition: AgentDefinition
-  /** Agents whose changed code has been logged. */
+  /** Agents that were named in a warning about changed code. */
   readonly changedCode: Set<string> = new Set()
   /** Whether nothing more may begin. */
   closed = false

@@ -284,7 +284,7 @@ function numberOf(state: TaskState | undefined): number {
 
 /**
  * Task heads in ascending order of timestamp, then id, in blocks that count their states. Adding a newest head or removing the
- * oldest costs next to nothing; elsewhere it costs a search and one small splice. A page costs its own length, and a count one
+ * oldest costs next to nothing; for others it costs a search and one small splice. A page costs its own length, and a count one
  * addition per block.
  */
 export class OrderedHeads {

@@ -24,7 +24,7 @@ export class DatabaseLink {
   readonly #options: DatabaseConnectionOptions
   readonly #answerMs: number | undefined
   #connectMs: number
-  /** Longer timeouts of statements whose last answer came too late: a statement that is only slow must succeed in the end. */
+  /** Longer timeouts, by statement, after an answer came too late: a statement that is only slow must succeed in the end. */
   readonly #patience = new Map<string, number>()
   #connection: Promise<DatabaseConnection> | undefined
   /** The statement that is under way. */
