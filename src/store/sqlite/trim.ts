@@ -69,12 +69,20 @@ export function createTrim(
     return left > 0 && left < free
   }
 
+  function stepCounted(request: TrimRequest): boolean {
+    const more = step(request)
+    spans.flush()
+    return more
+  }
+
   return (request) => {
-    const more = transaction(() => {
-      const more = step(request)
-      spans.flush()
-      return more
-    })
+    let more: boolean
+    try {
+      more = transaction(() => stepCounted(request))
+    } catch (error) {
+      spans.forget()
+      throw error
+    }
     const shrinking = dropped && shrink()
     if (more || shrinking) return true
     place = { timestamp: '', id: '' }

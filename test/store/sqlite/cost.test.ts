@@ -183,6 +183,34 @@ test('a step of retention takes away a part of a long log', async () => {
   db.close()
 })
 
+test('a step of retention that fails counts nothing', async () => {
+  const store = await open('t.db', { synchronous: 'NORMAL' })
+  const tasks = 2 * uncounted
+  for (let from = 0; from < tasks; from += 1_000)
+    await store.commit(
+      Array.from({ length: 1_000 }, (_, i) =>
+        write(`t${from + i}`, { second: from + i, text: '' }),
+      ),
+    )
+  await store.close()
+  const db = await openConnection(path('t.db'))
+  const spans = new Spans(db)
+  const remove = createRemove(db, spans)
+  const trim = createTrim(db, {
+    spans,
+    remove(number) {
+      remove(number)
+      throw new Error('database or disk is full')
+    },
+  })
+  const [maxTasks, none] = [10, undefined]
+  expect(() => trim({ maxTasks, floor: none, waitingFloor: none, maxPages: none })).toThrow('full')
+  spans.flush()
+  const counted = db.prepare(`SELECT sum(tasks) AS tasks FROM span WHERE list = '' AND since <> ''`)
+  expect(counted.get()?.tasks).toBe(tasks)
+  db.close()
+})
+
 /** A task that ended in one commit, its answer in so many chunks. */
 function answered(id: string, chunks: readonly string[]): TaskWrite {
   const sample = write(id)
