@@ -93,7 +93,7 @@ export class Committer {
   async idle(): Promise<void> {
     while (this.#running || this.#dirty.size > 0 || this.#delayed.size > 0) {
       this.#flush()
-      await (this.#running ?? this.#delayed.idle())
+      await (this.#running ?? this.#delayed.next())
     }
   }
 
@@ -220,9 +220,10 @@ class DelayedCommits {
     this.#waiting.set(source, { isDirty, done: this.#retry(source, writes) })
   }
 
-  /** Resolves when one of them is stored or rejected. */
-  async idle(): Promise<void> {
-    await Promise.race([...this.#waiting.values()].map(({ done }) => done))
+  /** Resolves when one of them is stored or rejected; at once where there is none. */
+  async next(): Promise<void> {
+    if (this.#waiting.size > 0)
+      await Promise.race([...this.#waiting.values()].map(({ done }) => done))
   }
 
   async #retry(source: CommitSource, writes: readonly Write[]): Promise<void> {

@@ -218,9 +218,10 @@ export class LiveTasks {
     // Do not resume a task whose cancellation is already queued.
     const mayRun = mayResume && !inbox.some(({ entry }) => entry.kind === 'cancel')
     const resumes = head.busy && (mayRun || isTerminal(head.state))
-    const hasInbox = inbox.length > 0
+    // An entry that made the task busy may have been dismissed between the two reads.
+    const hasInbox = inbox.length > 0 || (mail ?? 0) > 0
     const resumed = resumes ? resumeRun(engine, run, { records, hasInbox }) : 'nothing'
-    if (hasInbox) engine.replicas.take(run, inbox)
+    if (inbox.length > 0) engine.replicas.take(run, inbox)
     return { found: run, resumed }
   }
 

@@ -149,12 +149,15 @@ export class Replicas {
     const unwanted = inbox.filter(({ number, entry }) => !isTaken(run, number, entry))
     if (unwanted.length === 0) return
     const numbers = unwanted.map(({ number }) => number)
-    const { store, logger } = this.#engine
+    const { store, logger, callbacks } = this.#engine
+    const isCalled = unwanted.some(({ entry }) => entry.kind === 'call')
     // Only an end that is stored makes them unwanted.
     run.log.whenCommitted((refusal) => {
       if (refusal) return
       store.feed
         ?.dismiss(taskId, numbers)
+        // A report that arrived before the entry was deleted is in no entry of its own.
+        .then(() => isCalled && callbacks.called(taskId))
         .catch((err) => logger.warn({ taskId, err }, notDismissed))
     })
   }

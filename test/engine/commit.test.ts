@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
+import { Committer } from '../../src/engine/commit.ts'
 import { bearer } from '../../src/server/index.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -55,4 +56,11 @@ test('a commit holds so much and no more, and nobody waits for all of another', 
   for (const { bytes } of commits) expect(bytes).toBeLessThan(12 * mib)
   const endOf = (owner: string) => commits.findLastIndex(({ ended }) => ended.includes(owner))
   expect(endOf('ann')).toBeLessThan(endOf('mallory') / 2)
+})
+
+test('is idle where what waited has nothing left to write', async () => {
+  const committer = new Committer(createMemoryStore())
+  const source = { commitBytes: 0, principal: '', reduce: () => [], stored() {}, refused() {} }
+  committer.enqueue(source, 'burst')
+  await expect(committer.idle()).resolves.toBeUndefined()
 })
