@@ -237,6 +237,12 @@ class Block {
     return count
   }
 
+  /** Adds a newest head. A block that was closed before is the newest again once those after it are gone. */
+  append(head: TaskHead): void {
+    this.heads.push(head)
+    this.#counts = undefined
+  }
+
   insert(head: TaskHead): void {
     this.heads.splice(this.placeOf(head), 0, head)
     if (this.#counts) this.close()
@@ -308,7 +314,7 @@ export class OrderedHeads {
     this.#step(head.state, 1)
     if (newest === undefined) blocks.push(new Block([head]))
     else if (!isLower(newest.last, head)) this.#insert(head)
-    else if (newest.heads.length < blockSize) newest.heads.push(head)
+    else if (newest.heads.length < blockSize) newest.append(head)
     else {
       newest.close()
       blocks.push(new Block([head]))

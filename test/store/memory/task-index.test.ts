@@ -72,6 +72,18 @@ test('reads no further than it is asked to', () => {
 
 const states = ['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_REJECTED'] as const
 
+test('counts anew in a block that is the newest again', () => {
+  const list = new OrderedHeads()
+  // One more than a block holds: its removal makes the full block the newest.
+  for (let second = 1; second <= 513; second++) list.add(head(second, 1))
+  list.remove(head(300, 1))
+  list.remove(head(513, 1))
+  const failed = head(600, 29)
+  list.add(failed)
+  expect(list.newest({ ...every, state: failed.state })).toEqual([failed])
+  expect(list.count(at(1), failed.state)).toBe(1)
+})
+
 const every = { limit: Number.POSITIVE_INFINITY }
 
 function head(second: number, number: number): TaskHead {
