@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
@@ -10,9 +11,17 @@ function endLater(response: ServerResponse, turns = 5): void {
 }
 
 /** An agent that streams its answers and counts the connections to it. */
-async function openAgent(): Promise<{ url: string; connections(): number }> {
+interface CountingAgent {
+  readonly url: string
+  connections(): number
+  /** Resolves when all of the last stream has been sent. */
+  sent(): Promise<unknown>
+}
+
+async function openAgent(): Promise<CountingAgent> {
   let connections = 0
   let url = ''
+  let sent: Promise<unknown> = Promise.resolve()
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request.setEncoding('utf8')) body += chunk
@@ -32,6 +41,7 @@ async function openAgent(): Promise<{ url: string; connections(): number }> {
       { statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED' } } },
     ]
     response.writeHead(200, { 'content-type': 'text/event-stream' })
+    sent = once(response, 'close')
     for (const result of events)
       response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`)
     endLater(response)
@@ -43,14 +53,17 @@ async function openAgent(): Promise<{ url: string; connections(): number }> {
     server.closeAllConnections()
     server.close()
   })
-  return { url, connections: () => connections }
+  return { url, connections: () => connections, sent: () => sent }
 }
 
 test('streams that are left at the last event of their task share their connections', async () => {
-  const { url, connections } = await openAgent()
+  const { url, connections, sent } = await openAgent()
   const agent = new A2AAgent({ id: 'far', name: 'Far', endpoint: url })
   onTestFinished(() => agent.close())
-  for (let turn = 0; turn < 10; turn++) await runTurn(agent, createTurn('x'))
-  // The next request may leave before the last stream has ended.
+  for (let turn = 0; turn < 10; turn++) {
+    await runTurn(agent, createTurn('x'))
+    await sent()
+  }
+  // The next request may leave before the client has read the end of the last stream.
   expect(connections()).toBeLessThanOrEqual(3)
 })
