@@ -45,6 +45,12 @@ export function createTrim(
   }
 
   function step(request: TrimRequest): boolean {
+    const more = dropSome(request)
+    spans.flush()
+    return more
+  }
+
+  function dropSome(request: TrimRequest): boolean {
     const until = systemClock.elapsed() + budgetMs
     let over = overOf(db, statements, request)
     for (const row of statements.oldest.all(place.timestamp, place.id)) {
@@ -69,25 +75,23 @@ export function createTrim(
     return left > 0 && left < free
   }
 
-  function stepCounted(request: TrimRequest): boolean {
-    const more = step(request)
-    spans.flush()
-    return more
-  }
-
   return (request) => {
-    let more: boolean
-    try {
-      more = transaction(() => stepCounted(request))
-    } catch (error) {
-      spans.forget()
-      throw error
-    }
+    const more = counted(spans, () => transaction(() => step(request)))
     const shrinking = dropped && shrink()
     if (more || shrinking) return true
     place = { timestamp: '', id: '' }
     dropped = false
     return false
+  }
+}
+
+/** Runs a transaction that counts in spans: one that is rolled back counts nothing. */
+function counted<T>(spans: Spans, transaction: () => T): T {
+  try {
+    return transaction()
+  } catch (error) {
+    spans.forget()
+    throw error
   }
 }
 
