@@ -19,6 +19,9 @@ import {
 /** The factor by which a timeout grows each time that it is reached. */
 const patienceGrowth = 4
 
+/** The first timeout for ending a transaction, in milliseconds: short, because a commit waits for it within its attempt. */
+const firstEndMs = 1_000
+
 /** A connection that is made when it is first used, and anew after it broke. It takes one statement at a time. */
 export class DatabaseLink {
   readonly #options: DatabaseConnectionOptions
@@ -65,12 +68,15 @@ export class DatabaseLink {
     if (this.#closed) throw new Error('The connection is closed')
     this.#connection ??= this.#open()
     const opening = this.#connection
+    let isOpen = false
     try {
       const connection = await opening
+      isOpen = true
       this.#underWay = { backend: connection.backend, since: this.#clock.elapsed() }
       return await work(connection)
     } catch (error) {
-      if (isBroken(error) && this.#connection === opening) await this.#drop(opening)
+      // Whatever the reason, a connection that did not open must not be kept: each later statement would get the same error.
+      if ((!isOpen || isBroken(error)) && this.#connection === opening) await this.#drop(opening)
       throw error
     } finally {
       this.#underWay = undefined
@@ -87,25 +93,39 @@ export class DatabaseLink {
     this.#connectMs = Math.min(maxConnectMs, connectMs * patienceGrowth)
     const connection = await connect({ ...this.#options, connectMs })
     this.#connectMs = this.#firstConnectMs
-    const unanswered = this.#unanswered
-    this.#unanswered = undefined
-    if (unanswered) {
-      const ageMs = (this.#clock.elapsed() - unanswered.since) * 0.9
-      await connection.query({ text: endTransaction, values: [unanswered.backend, ageMs] })
-    }
+    if (this.#unanswered) await this.#endUnanswered(connection, this.#unanswered)
     return connection
+  }
+
+  /**
+   * Ends the transaction of a statement that got no answer. Where the connection breaks, the next one tries again. Where the
+   * database rejects it, the link is used all the same: the locks then end with the timeouts of the database.
+   */
+  async #endUnanswered(connection: DatabaseConnection, { backend, since }: Unanswered) {
+    const values = [backend, (this.#clock.elapsed() - since) * 0.9]
+    const end = () => connection.query({ text: endTransaction, values })
+    try {
+      await this.#inPatience(endTransaction, connection, end, firstEndMs)
+    } catch (error) {
+      if (isBroken(error)) {
+        connection.destroy()
+        throw error
+      }
+    }
+    this.#unanswered = undefined
   }
 
   async #inPatience<T>(
     key: string,
     connection: DatabaseConnection,
     work: () => Promise<T>,
+    firstMs = this.#answerMs,
   ): Promise<T> {
-    const ms = this.#patience.get(key) ?? this.#answerMs
+    const ms = this.#patience.get(key) ?? firstMs
     if (ms === undefined) return work()
     const cancel = this.#clock.after(ms, () => {
       this.#patience.set(key, ms * patienceGrowth)
-      this.#unanswered = this.#underWay
+      this.#giveUp()
       connection.destroy(noAnswer(ms))
     })
     try {
@@ -119,8 +139,13 @@ export class DatabaseLink {
 
   /** Gives up the statement that is under way; the next one begins with a new connection. */
   async reset(): Promise<void> {
-    this.#unanswered = this.#underWay
+    this.#giveUp()
     if (this.#connection) await this.#drop(this.#connection)
+  }
+
+  /** While a connection is being opened no statement is under way, and the transaction of the last one may still be open. */
+  #giveUp(): void {
+    this.#unanswered = this.#underWay ?? this.#unanswered
   }
 
   async close(): Promise<void> {
