@@ -160,14 +160,20 @@ export class Commits {
     }
   }
 
-  /** Finds which of the suspected tasks are locked, rejects their commits, and returns the other commits. */
+  /**
+   * Finds which of the suspected tasks are locked, rejects their commits, and returns the other commits. Where the connection
+   * breaks it returns all of them: writing them retries for as long as a commit may take.
+   */
   async #rejectLocked(
     group: readonly WaitingCommit[],
     suspected: readonly string[],
   ): Promise<readonly WaitingCommit[]> {
     if (suspected.length === 0) return group
     const { locks, timeoutMs } = this.#options
-    const locked = await this.#attempt(() => locks.look(suspected))
+    const locked = await this.#attempt(() => locks.look(suspected)).catch((error: unknown) => {
+      if (!isBroken(error)) throw error
+      return new Set<string>()
+    })
     return group.filter(({ lines, reject }) => {
       const own = new Set(lines.flatMap(lineTask).filter((id) => locked.has(id)))
       if (own.size === 0) return true
