@@ -151,7 +151,11 @@ export class Commits {
         if (!isLockTimeout(error)) throw error
         const before = left.length
         left = await this.#rejectLocked(left, idsOf(left))
-        if (left.length < before) continue
+        if (left.length < before) {
+          // The database answers, and the lock was what held the others up; perhaps no commit is left that waits.
+          this.#awaySince = undefined
+          continue
+        }
         // The lock is released by now, or it is on a row of another table.
         if (waits > 1) this.#fail(error)
         if (this.#isAwayTooLong()) throw error

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { wait } from '../../../src/shared/async.ts'
 import { systemClock } from '../../../src/shared/clock.ts'
 import { silent } from '../../../src/shared/log.ts'
 import { TasksLocked } from '../../../src/store/documents.ts'
@@ -49,7 +50,10 @@ function openCommits({ looks, writes }: Script) {
     committed() {},
     failed() {},
   })
-  return { commit: (id: string) => commits.commit([toLine(write(id), 1_000_000)]) }
+  return {
+    commit: (id: string) => commits.commit([toLine(write(id), 1_000_000)]),
+    commits,
+  }
 }
 
 it('writes a group again where the connection breaks in a look before it is written', async () => {
@@ -66,4 +70,11 @@ it('writes a group again where the connection breaks in a look after a lock time
   const [t, u] = await Promise.allSettled([commit('t'), commit('u')])
   expect(t).toMatchObject({ reason: { ids: new Set(['t']) } })
   expect(u).toMatchObject({ value: [{ version: 1 }] })
+})
+
+it('is not stuck where the only commits that waited were rejected for a lock', async () => {
+  const { commit, commits } = openCommits({ looks: [[], ['t']], writes: ['locked', 'locked'] })
+  await expect(commit('t')).rejects.toThrow(TasksLocked)
+  await wait(systemClock, 20)
+  expect(commits.stuckMs).toBe(0)
 })
