@@ -170,11 +170,11 @@ interface Unanswered {
 
 /**
  * Ends a transaction that its client has given up. One that the network cut between two messages keeps its locks while the
- * database waits for the rest, and only PostgreSQL 17 and later limits that wait. The age of the transaction must be that of
- * the statement: behind a pooler the backend may serve another client by now.
+ * database waits for the rest, and only PostgreSQL 17 and later limits that wait. Behind a pooler the backend may serve another
+ * client by now: the transaction must be as old as the statement, and migrations have an application name of their own.
  */
 const endTransaction = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user
-  AND application_name = current_setting('application_name')
+  AND datname = current_database() AND application_name = current_setting('application_name')
   AND clock_timestamp() - xact_start >= $2::float8 * interval '1 millisecond'`
 
 /** Connections that all reads share, each one statement at a time. */

@@ -105,6 +105,8 @@ export async function openPostgresStore(
     const names = namesIn(options.schema ?? postgresDefaults.schema)
     const first = await connectDatabase({
       ...connection,
+      // A migration takes long, and no other replica may take it for a transaction that was given up (see `endTransaction`).
+      name: `${name} migration`,
       statementTimeoutMs: Math.max(statementTimeoutMs, migrationTimeoutMs),
     })
     try {

@@ -1,7 +1,15 @@
+import { Client } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../../src/shared/clock.ts'
-import type { DatabaseConnection, SqlStatement } from '../../../src/store/postgres/connection.ts'
+import {
+  connectDatabase,
+  type DatabaseConnection,
+  namesIn,
+  type SqlStatement,
+} from '../../../src/store/postgres/connection.ts'
 import { DatabaseLink } from '../../../src/store/postgres/links.ts'
+import { openPostgresStore } from '../../../src/store/postgres/store.ts'
+import { describePostgres, usePostgres } from '../../support/postgres.ts'
 
 /** A statement that gets no answer until its connection is destroyed. */
 const hang = 'hang'
@@ -139,5 +147,60 @@ describe('a link', () => {
     expect(await link.query(statement)).toEqual([{ backend: 4 }])
     expect(ended).toEqual([1, 1, 1])
     expect(waits).toEqual([1_000, 4_000, 16_000])
+  })
+})
+
+describePostgres('a link whose backend serves another client by now, as behind a pooler,', () => {
+  const database = usePostgres()
+
+  /** Lets a link give up a statement of a backend, and resolves when it has a new connection. */
+  async function giveUp(backend: number, name: string): Promise<void> {
+    const link = new DatabaseLink(
+      {
+        ...{ url: database.url, tls: undefined, statementTimeoutMs: 30_000, name },
+        connect: async (options) => ({ ...(await connectDatabase(options)), backend }),
+      },
+      200,
+    )
+    onTestFinished(() => link.close())
+    await expect(link.query({ text: 'SELECT pg_sleep(20)' })).rejects.toThrow('gave no answer')
+    expect(await link.query({ text: 'SELECT 1 AS n' })).toEqual([{ n: 1 }])
+  }
+
+  it('does not end the migration of another replica', async () => {
+    const schema = database.newSchema()
+    const { lockClass } = namesIn(schema)
+    await database.query('BEGIN')
+    await database.query('SELECT pg_advisory_xact_lock($1, 0)', [lockClass])
+    const opening = openPostgresStore({ url: database.url, schema, name: schema, logger: false })
+    try {
+      const waiting = () =>
+        database.query('SELECT pid FROM pg_locks WHERE classid = $1 AND NOT granted', [lockClass])
+      await expect.poll(waiting).toHaveLength(1)
+      const [row] = await waiting()
+      await giveUp(Number(row?.pid), schema)
+    } finally {
+      await database.query('COMMIT')
+    }
+    await (await opening).close()
+  })
+
+  it('does not end a transaction in another database', async () => {
+    const other = database.newSchema()
+    const url = new URL(database.url)
+    url.pathname = other
+    await database.query(`CREATE DATABASE ${other}`)
+    const client = new Client({ connectionString: url.href, application_name: other })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.query('BEGIN')
+      const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+      await giveUp(rows[0]?.pid ?? 0, other)
+      await expect(client.query('COMMIT')).resolves.toBeDefined()
+    } finally {
+      await client.end().catch(() => {})
+      await database.query(`DROP DATABASE ${other} WITH (FORCE)`)
+    }
   })
 })
