@@ -18,7 +18,13 @@ import type { Scope, Store, StoredTask } from '../store/store.ts'
 import type { Engine } from './engine.ts'
 import { KeyTaken, TaskMoved, taskEnded, taskNotFound } from './errors.ts'
 import { isRemote } from './live-tasks.ts'
-import { type QueuedMessage, type SendResult, type SentBy, TurnAnswer } from './queued-messages.ts'
+import {
+  keyedEntry,
+  type QueuedMessage,
+  type SendResult,
+  type SentBy,
+  TurnAnswer,
+} from './queued-messages.ts'
 import { type TaskLog, toPushRecord, type VersionedTask } from './task-log.ts'
 import type { TaskRun } from './task-run.ts'
 import type { HeldMessage } from './turn-queue.ts'
@@ -71,6 +77,9 @@ async function continueHere(
   incoming: IncomingMessage,
 ): Promise<SendResult> {
   const { message, turnRequest } = incoming
+  const key = keyedEntry(turnRequest)
+  // Another replica may have stored it since its key was looked for: then it is a repetition.
+  if (key !== undefined && run.hasForwarded(key)) return engine.keys.repeat(run.log, incoming)
   mustContinue(run.log, message)
   const before = await run.log.snapshot()
   mustContinue(run.log, message)
@@ -354,6 +363,12 @@ export class IdempotencyKeys {
       if (thrown instanceof KeyTaken) return this.#repeatOrSend(key, incoming)
       throw thrown
     }
+  }
+
+  /** Answers a message whose key the log of its task has. */
+  async repeat({ id, scope }: TaskLog, { turnRequest }: IncomingMessage): Promise<SendResult> {
+    const { store } = this.#engine
+    return this.#repeat(id, scope, await messageWith(store, id, turnRequest.idempotencyKey ?? ''))
   }
 
   /** What became of a message that is sent again: what still runs is waited for, nothing runs twice. */

@@ -1,3 +1,4 @@
+import { attemptMsOf } from '../../src/store/postgres/connection.ts'
 import type { Disturbances } from './audit-streams.ts'
 import { type Database, isLiving, type Row } from './database.ts'
 import type { Ledger } from './ledger.ts'
@@ -28,6 +29,9 @@ export interface LivenessOptions {
 
 /** What it takes beyond a lease: a few looks and round trips on a network that is slow now and then. */
 const marginMs = 1_000
+
+/** A second look may meet a connection that fell silent, as the first did. */
+const silentMs = attemptMsOf(timing.leaseMs)
 
 /** Watches a world. */
 export function createLiveness(options: LivenessOptions): Liveness {
@@ -63,7 +67,7 @@ export function createLiveness(options: LivenessOptions): Liveness {
     const known = orphans.get(id)
     if (known?.replica !== replica) return void orphans.set(id, { replica, since: world.now() })
     const since = Math.max(known.since, foreign.get(id) ?? 0)
-    if (world.now() - since <= patience()) return
+    if (world.now() - since <= patience() + silentMs) return
     const idle = healthySince(row, since)
     if (idle)
       ledger.violate(

@@ -84,7 +84,9 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
     for (;;) {
       const ready = replicas().filter((one) => one.ready)
       if (ready.length > 0) return random.pick(ready)
+      waiting++
       await sleep(50)
+      waiting--
     }
   }
 

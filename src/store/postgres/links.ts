@@ -129,8 +129,10 @@ export class DatabaseLink {
       connection.destroy(noAnswer(ms))
     })
     try {
+      const since = this.#clock.elapsed()
       const result = await work()
-      this.#patience.delete(key)
+      // One that is slow each time keeps what it needs.
+      if (this.#clock.elapsed() - since <= (this.#answerMs ?? 0)) this.#patience.delete(key)
       return result
     } finally {
       cancel()
