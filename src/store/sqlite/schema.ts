@@ -352,7 +352,7 @@ CREATE TEMP VIEW listed AS
   SELECT long.scope, list, state, timestamp FROM long
     CROSS JOIN task INDEXED BY task_by_context ON context_id = substr(list, 2) AND task.scope = long.scope
     WHERE list <> '';
-INSERT INTO span SELECT scope, list, '', state, count(*) FROM listed GROUP BY scope, list, state;
+INSERT INTO span SELECT scope, list, '', state, count(*) FROM listed WHERE list <> '' GROUP BY scope, list, state;
 INSERT INTO span SELECT scope, list, CASE place WHEN 0 THEN ' ' ELSE min(first) END, state, count(*) FROM (
     SELECT scope, list, place, state, min(timestamp) OVER (PARTITION BY scope, list, place) AS first FROM (
       SELECT scope, list, state, timestamp,

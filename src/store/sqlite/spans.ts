@@ -155,9 +155,10 @@ export class Spans {
     const values = contextId === undefined ? [scope] : [scope, contextId]
     const isLong = `SELECT 1 ${listed(contextId)} LIMIT 1 OFFSET ${uncounted}`
     if (this.#prepared(isLong).get(...values) === undefined) return
-    this.#prepared(
-      `INSERT INTO span SELECT ?, ?, '', state, count(*) ${listed(contextId)} GROUP BY state`,
-    ).run(scope, listOf(contextId), ...values)
+    if (contextId !== undefined)
+      this.#prepared(
+        `INSERT INTO span SELECT ?, ?, '', state, count(*) ${listed(contextId)} GROUP BY state`,
+      ).run(scope, listOf(contextId), ...values)
     this.#fill(scope, contextId, { since: firstSpan, next: afterAll })
     this.#scopes = undefined
   }

@@ -125,6 +125,8 @@ test('a large file of an older schema is counted and indexed before it opens, an
     { list: '', spans: 10, tasks: 10_000 },
     { list: ':long', spans: 5, tasks: 5_000 },
   ])
+  const whole = counted.prepare(`SELECT list, tasks FROM span WHERE since = ''`)
+  expect(whole.all()).toEqual([{ list: ':long', tasks: 5_000 }])
   counted.close()
 })
 
