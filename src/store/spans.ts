@@ -6,8 +6,8 @@
  * number of tasks since a moment is the sum of the spans that begin later, plus a count within the span that contains the moment.
  *
  * - list: empty for the scope's own, else a colon and the context's id.
- * - since: where the span begins; it ends where the next one does. Empty for the row that counts the whole list, and
- *   `firstSpan` for the first span.
+ * - since: where the span begins; it ends where the next one does. `firstSpan` for the first span, and empty for the row that
+ *   counts the whole list of a context. Scopes have no such row: the table `total` counts them.
  *
  * Where a list has spans, every task that is created, changed or removed is counted in the same transaction: by the one writer
  * of a SQLite file, and by triggers in PostgreSQL. So the counts are exact.
@@ -15,6 +15,9 @@
  * One in `sampleEvery` writes has its lists checked for having become long, so a long list is found soon and no list has to be
  * remembered. Until then a count takes longer and is just as exact. Tasks of the very same moment stay in one span, however
  * many they are.
+ *
+ * The migrations of both databases, and with them the functions in PostgreSQL, hold `spanTasks`, `uncounted`, `firstSpan` and
+ * `afterAll` as literals: to change one of these there takes a new migration.
  */
 
 /** Tasks in a span when it is created. */

@@ -143,7 +143,7 @@ function totalOf(filter: TaskFilter, { schema }: Names): SqlStatement {
   values.push(listOf(contextId))
   const spans = `FROM ${schema}.span t WHERE t.scope = $1 AND t.list = $${values.length}`
   if (timestampAfter === undefined) {
-    const text = `SELECT CASE WHEN EXISTS (SELECT 1 ${spans})
+    const text = `SELECT CASE WHEN EXISTS (SELECT 1 ${spans} AND since = '')
       THEN (SELECT sum(tasks) ${spans} AND since = '' ${ofState}) ELSE (${count}) END AS total`
     return { name, text, values }
   }

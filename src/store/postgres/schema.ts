@@ -1,5 +1,14 @@
-import { uncounted } from '../spans.ts'
-import { type DatabaseConnection, isBroken, type Names, type SqlStatement } from './connection.ts'
+import { backoffMs, retry } from '../../shared/async.ts'
+import { systemClock } from '../../shared/clock.ts'
+import { firstSpan, listOf, uncounted } from '../spans.ts'
+import {
+  type DatabaseConnection,
+  type DatabaseRow,
+  isBroken,
+  type Names,
+  type SqlStatement,
+} from './connection.ts'
+import { isLockTimeout } from './locks.ts'
 
 /** What stands in a database about its schema. */
 interface Version {
@@ -8,41 +17,58 @@ interface Version {
   readonly oldestReader: number
 }
 
-/** A migration that is about to begin, or a part of it. */
+/** A migration, or a count of long lists, that is about to begin. */
 interface DatabaseMigrationProgress {
   /** The schema that the database has. */
   readonly from: number
   /** The schema that it will have. */
   readonly to: number
-  /** How many long lists are counted next; absent before the tables change. */
-  readonly lists?: number
+  /** How many scopes have their long lists counted next; absent before the tables change. */
+  readonly scopes?: number
 }
 
-/** Called before tables with rows in them change, and before each part that takes long. */
+/** Called before tables with rows in them change, and before long lists are counted. */
 type ReportMigration = (step: DatabaseMigrationProgress) => void
 
 /**
- * Brings a database to the newest schema, from an empty one on. Replicas that start together wait for each other: one
- * migrates, the others find it done. A schema that is newer but still meant for us is left as it is.
+ * Brings a database to the newest schema, from an empty one on, and counts the long lists that are not counted yet. Replicas
+ * that start together wait for each other: one migrates, the others find it done. A schema that is newer but still meant for
+ * us is left as it is.
  *
  * @throws Error where the database was written by a version that we are too old for.
  */
 export async function migrateDatabase(
   connection: DatabaseConnection,
-  { schema, lockClass }: Names,
+  names: Names,
   progress?: ReportMigration,
   steps: readonly DatabaseMigration[] = databaseMigrations,
 ): Promise<void> {
+  const { schema } = names
   const found = await versionOf(connection, schema)
   mustKnow(found, steps.length)
-  if (found.schema >= steps.length) return
-  let before = 0
+  if (found.schema < steps.length) await migrate(connection, names, { steps, progress })
+  const version = Math.max(found.schema, steps.length)
+  if (version < spansFrom) return
+  await countLists(connection, schema, (scopes) =>
+    progress?.({ from: version, to: version, scopes }),
+  )
+}
+
+interface MigrationOptions {
+  readonly steps: readonly DatabaseMigration[]
+  readonly progress: ReportMigration | undefined
+}
+
+async function migrate(
+  connection: DatabaseConnection,
+  { schema, lockClass }: Names,
+  { steps, progress }: MigrationOptions,
+): Promise<void> {
   await connection.query({ text: 'BEGIN' })
   try {
-    // Replica numbers begin at 1, so that 0 is nobody's lock.
+    // Replica numbers begin at 1, so 0 is the lock of no replica.
     await connection.query({ text: `SELECT pg_advisory_xact_lock(${lockClass}, 0)` })
     const { schema: from } = await versionOf(connection, schema)
-    before = from
     if (from === 0) await begin(connection, schema)
     else if (from < steps.length) progress?.({ from, to: steps.length })
     for (const step of steps.slice(from))
@@ -58,39 +84,73 @@ export async function migrateDatabase(
     await connection.query({ text: 'ROLLBACK' }).catch(() => {})
     throw error
   }
-  if (before === 0 || before >= spansFrom || steps.length < spansFrom) return
-  await countLists(connection, schema, (lists) =>
-    progress?.({ from: before, to: steps.length, lists }),
-  )
 }
 
 /** The schema that has the counts of long lists. */
 const spansFrom = 2
 
 /**
- * Counts the lists that are long already, one by one, so that replicas that serve do not wait long. A list that cannot be
- * locked now is counted later, when it is written to.
+ * Counts the long lists that are not counted yet: those of a store of an older schema, and those that a process left when it
+ * was killed. Contexts are counted before their scope, so a scope that is counted needs no search for long contexts.
  */
 async function countLists(
   connection: DatabaseConnection,
   schema: string,
-  progress: (lists: number) => void,
+  progress: (scopes: number) => void,
 ): Promise<void> {
-  const lists = await connection.query({
-    text: `SELECT scope, '' AS list FROM ${schema}.total GROUP BY scope HAVING sum(tasks) > ${uncounted}
-      UNION ALL
-      SELECT scope, ':' || context_id FROM ${schema}.task GROUP BY scope, context_id HAVING count(*) > ${uncounted}`,
+  const scopes = await connection.query({
+    text: `SELECT scope FROM (SELECT scope FROM ${schema}.total GROUP BY scope HAVING sum(tasks) > ${uncounted}) l
+      WHERE NOT EXISTS (SELECT 1 FROM ${schema}.span s
+        WHERE s.scope = l.scope AND s.list = '' AND s.since = '${firstSpan}')`,
   })
-  if (lists.length > 0) progress(lists.length)
-  for (const { scope, list } of lists)
-    await connection.query({ ...cutting(schema), values: [scope, list] }).catch((error) => {
-      if (isBroken(error)) throw error
+  if (scopes.length > 0) progress(scopes.length)
+  for (const { scope } of scopes) {
+    const contexts = await connection.query({
+      text: `SELECT context_id FROM ${schema}.task WHERE scope = $1 GROUP BY context_id HAVING count(*) > ${uncounted}`,
+      values: [scope],
     })
+    for (const { context_id } of contexts)
+      await countList(connection, schema, [scope, listOf(String(context_id))])
+    await countList(connection, schema, [scope, listOf(undefined)])
+  }
 }
 
-/** The statement that gives a list its spans, or brings them up to date; binds the scope's column and the list. */
+/** Attempts to get the lock of a list that replicas write to. */
+const maxAttempts = 5
+
+/** Counts a list, each piece in a transaction of its own. A list that stays locked is counted later, when it is written to. */
+async function countList(
+  connection: DatabaseConnection,
+  schema: string,
+  values: readonly unknown[],
+): Promise<void> {
+  const statement = { ...cutting(schema), values: [...values] }
+  const cut = (): Promise<boolean> =>
+    retry(async () => hasMore(await connection.query(statement)), {
+      tries: maxAttempts,
+      delay: (error, failures) =>
+        isLockTimeout(error) ? backoffMs(failures, lockBackoff) : undefined,
+      clock: systemClock,
+    })
+  try {
+    while (await cut());
+  } catch (error) {
+    if (isBroken(error)) throw error
+  }
+}
+
+const lockBackoff = { baseMs: 50, maxMs: 500 }
+
+/**
+ * The statement that gives the next piece of a list its spans, or brings them up to date; binds the scope's column and the
+ * list. Repeat it while `hasMore` is true of its rows.
+ */
 export function cutting(schema: string): SqlStatement {
-  return { name: 'cut_spans', text: `SELECT ${schema}.cut_spans($1, $2)` }
+  return { name: 'cut_spans', text: `SELECT ${schema}.cut_spans($1, $2) AS more` }
+}
+
+export function hasMore([row]: readonly DatabaseRow[]): boolean {
+  return row?.more === true
 }
 
 /** A schema that somebody else made for us is used as it is: to make one takes a right of its own. */
@@ -145,7 +205,10 @@ function mustKnow({ schema, oldestReader }: Version, known: number): void {
  * - total: how many tasks a scope has in each state, in 16 parts, so that replicas do not wait for each other.
  * - span: the counts of long lists, in 16 parts too; see ../spans.ts. Triggers keep it, so that replicas of a release that does
  *   not know it count too. Each writer shares one of 64 locks for each list that it counts in; the statement that cuts a list
- *   into other spans has that lock to itself, so no task is counted in a span that is being replaced.
+ *   into other spans has that lock to itself, so no task is counted in a span that is being replaced. A list that has become
+ *   long gets its spans from the newest back, 20,000 tasks in a transaction, so that no writer waits long for the lock. Until
+ *   the first span (' ') is there, tasks before the oldest span are counted row by row, and the list of a context has no row
+ *   for the whole list.
  *
  * Documents are text: jsonb refuses U+0000 and changes the order of members. Timestamps are ISO 8601 text, which sorts.
  */
@@ -302,22 +365,37 @@ RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
 $body$;
 
 CREATE FUNCTION {s}.cut_spans(of_scope text, of_list text)
-RETURNS void LANGUAGE plpgsql SET lock_timeout = '200ms' SET enable_seqscan = off AS $body$
+RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '200ms' SET enable_seqscan = off AS $body$
   DECLARE
+    oldest text;
+    begins text;
     cut record;
   BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('{s}.span'), hashtext(of_scope || of_list) & 63);
-    IF NOT EXISTS (SELECT 1 FROM {s}.span WHERE scope = of_scope AND list = of_list) THEN
+    SELECT since INTO oldest FROM {s}.span WHERE scope = of_scope AND list = of_list AND since > ''
+      ORDER BY since LIMIT 1;
+    IF oldest IS NULL THEN
       IF of_list = '' THEN
         PERFORM 1 FROM {s}.task WHERE ${ofScope} OFFSET 2000 LIMIT 1;
       ELSE
         PERFORM 1 FROM {s}.task WHERE ${ofContext} OFFSET 2000 LIMIT 1;
       END IF;
-      IF NOT FOUND THEN RETURN; END IF;
-      PERFORM {s}.fill_spans(of_scope, of_list, ' ', '~');
-      INSERT INTO {s}.span SELECT scope, list, '', state, 0, sum(tasks) FROM {s}.span
-        WHERE scope = of_scope AND list = of_list GROUP BY scope, list, state;
-      RETURN;
+      IF NOT FOUND THEN RETURN false; END IF;
+      oldest := '~';
+    END IF;
+    IF oldest <> ' ' THEN
+      IF of_list = '' THEN
+        ${finding(ofScope)}
+      ELSE
+        ${finding(ofContext)}
+      END IF;
+      PERFORM {s}.fill_spans(of_scope, of_list, coalesce(begins, ' '), oldest);
+      IF begins IS NOT NULL THEN RETURN true; END IF;
+      INSERT INTO {s}.span VALUES (of_scope, of_list, ' ', 'TASK_STATE_COMPLETED', 0, 0) ON CONFLICT DO NOTHING;
+      IF of_list <> '' THEN
+        INSERT INTO {s}.span SELECT scope, list, '', state, 0, sum(tasks) FROM {s}.span
+          WHERE scope = of_scope AND list = of_list GROUP BY scope, list, state;
+      END IF;
     END IF;
     FOR cut IN
       SELECT since, sum(tasks) AS tasks, coalesce(lead(since) OVER (ORDER BY since), '~') AS next FROM {s}.span
@@ -328,11 +406,15 @@ RETURNS void LANGUAGE plpgsql SET lock_timeout = '200ms' SET enable_seqscan = of
       CONTINUE WHEN cut.tasks = 0;
       PERFORM {s}.fill_spans(of_scope, of_list, cut.since, cut.next);
     END LOOP;
+    RETURN false;
   END
 $body$;
 `
 
-/** Counts the rows of a query. The locks come first, so that the spans are read as other statements left them. */
+/**
+ * Counts the rows of a query. The locks come first, so that the spans are read as other statements left them. The row of the
+ * whole list is written where there is one: scopes have the table `total` instead.
+ */
 function counting(rows: string): string {
   const lists = "CROSS JOIN LATERAL (VALUES (''), (':' || r.context_id)) l (list)"
   return `PERFORM pg_advisory_xact_lock_shared(hashtext('{s}.span'), k.lock) FROM (
@@ -342,7 +424,9 @@ function counting(rows: string): string {
         SELECT r.scope, l.list, s.since, r.state, pg_backend_pid() & 15, sum(r.step)
         FROM (${rows}) r ${lists} CROSS JOIN LATERAL (
           SELECT p.since FROM {s}.span p WHERE p.scope = r.scope AND p.list = l.list AND p.since <= r.timestamp
-          ORDER BY p.since DESC LIMIT 1) f CROSS JOIN LATERAL (VALUES (''), (f.since)) s (since)
+          ORDER BY p.since DESC LIMIT 1) f CROSS JOIN LATERAL (
+          SELECT f.since UNION ALL SELECT w.since FROM (SELECT p.since FROM {s}.span p
+            WHERE p.scope = r.scope AND p.list = l.list ORDER BY p.since LIMIT 1) w WHERE w.since = '') s
         GROUP BY 1, 2, 3, 4 HAVING sum(r.step) <> 0 ORDER BY 1, 2, 3, 4
       ON CONFLICT (scope, list, since, state, part) DO UPDATE SET tasks = o.tasks + excluded.tasks;`
 }
@@ -358,6 +442,12 @@ function filling(tasks: string): string {
             SELECT state, timestamp, (rank() OVER (ORDER BY timestamp) - 1) / 1000 AS place FROM {s}.task
             WHERE ${tasks} AND timestamp >= of_since AND timestamp < of_next) r) p
         GROUP BY place, state;`
+}
+
+/** Finds where the next piece of a list begins; nothing where it is the last. */
+function finding(tasks: string): string {
+  return `SELECT timestamp INTO begins FROM {s}.task WHERE ${tasks} AND timestamp < oldest
+          ORDER BY timestamp DESC OFFSET 19999 LIMIT 1;`
 }
 
 /** All of them, the first at the place of version 1. */

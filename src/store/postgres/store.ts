@@ -21,7 +21,7 @@ import {
   toConnectError,
   toShownStore,
 } from './connection.ts'
-import { createReaders, DatabaseLink } from './links.ts'
+import { createReaders, DatabaseLink, type Readers } from './links.ts'
 import { TaskLocks } from './locks.ts'
 import { createDatabaseReader } from './reader.ts'
 import { toLine, type WriteLine } from './rows.ts'
@@ -114,7 +114,7 @@ export async function openPostgresStore(
       await migrateDatabase(first, names, (step) =>
         toLogger(options.logger).info(
           { store: toShownStore(url), ...step },
-          step.lists === undefined
+          step.scopes === undefined
             ? 'Migrates the task store to a newer schema before it is used'
             : 'Counts the tasks of long lists in the task store before it is used',
         ),
@@ -150,7 +150,7 @@ function createStore(
   const parts = { ...feedParts(options, connection, names), readers, forwarding, obstacle, clock }
   const feed = new DatabaseFeed(parts)
   const replica = (): number => feed.replica
-  const writing = createWriting({ options, connection, names, clock, replica })
+  const writing = createWriting({ options, connection, names, readers, clock, replica })
   const claims = createClaims({ readers: forwarding, names, replica, clock, foreignBuildAfterMs })
   let closing: Promise<void> | undefined
 
@@ -212,17 +212,19 @@ interface WritingOptions {
   readonly options: PostgresStoreOptions
   readonly connection: DatabaseConnectionOptions
   readonly names: Names
+  readonly readers: Readers
   readonly clock: Clock
   replica(): number
 }
 
 /** The writing half: commits, and what is done beside them, on one connection. */
-function createWriting({ options, connection, names, clock, replica }: WritingOptions) {
+function createWriting(parts: WritingOptions) {
+  const { options, connection, names, readers, clock, replica } = parts
   const { leaseMs = postgresDefaults.leaseMs } = options
   const link = new DatabaseLink({ ...connection, isBrief: true })
   const probe = `INSERT INTO ${names.schema}.probe VALUES (1, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET at = excluded.at`
-  const lists = new LongLists(link, names)
+  const lists = new LongLists(readers, names)
   const upkeep = createDatabaseUpkeep({
     clock,
     commits: () => commits,
@@ -239,7 +241,7 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
     reset: () => link.reset(),
     committed(writes) {
       upkeep.committed(writes)
-      void lists.cut(commits)
+      void lists.cut()
     },
     failed: upkeep.failed,
   })

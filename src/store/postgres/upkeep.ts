@@ -1,10 +1,11 @@
+import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
 import { listOf, sampleEvery } from '../spans.ts'
 import type { Commits } from './commit.ts'
-import type { DatabaseRow, Names } from './connection.ts'
-import type { DatabaseLink } from './links.ts'
+import { type DatabaseRow, isCollision, type Names } from './connection.ts'
+import type { DatabaseLink, Readers } from './links.ts'
 import { removal } from './rows.ts'
-import { cutting } from './schema.ts'
+import { cutting, hasMore } from './schema.ts'
 
 /** Drops tasks that are over the limits, oldest first, a step at a time; says whether there may be more. */
 type TrimStep = () => Promise<boolean>
@@ -86,18 +87,26 @@ export function createDatabaseUpkeep(options: DatabaseUpkeepOptions): {
   }
 }
 
-/** Lists that may wait to be checked. */
+/** The most lists that wait to be checked, and the most that are remembered because their cut failed. */
 const maxLists = 100
 
-/** Checks the lists of a sample of the written tasks, and cuts those that have become long into spans; see ../spans.ts. */
-export class LongLists {
-  readonly #link: DatabaseLink
-  readonly #schema: string
-  #lists: (readonly [scope: string, list: string])[] = []
-  #writes = 0
+type ListKey = readonly [scope: string, list: string]
 
-  constructor(link: DatabaseLink, { schema }: Names) {
-    this.#link = link
+/**
+ * Checks the lists of a sample of the written tasks, and cuts those that have become long into spans; see ../spans.ts. No
+ * commit of this process waits behind it: it has a connection of the readers.
+ */
+export class LongLists {
+  readonly #readers: Pick<Readers, 'run'>
+  readonly #schema: string
+  #lists: ListKey[] = []
+  /** Lists not to cut again: an attempt failed, as by a statement's timeout. Their totals stay exact and take longer. */
+  readonly #failed = new Set<string>()
+  #writes = 0
+  #isCutting = false
+
+  constructor(readers: Pick<Readers, 'run'>, { schema }: Names) {
+    this.#readers = readers
     this.#schema = schema
   }
 
@@ -105,16 +114,29 @@ export class LongLists {
   writing(scope: string, contextId: string): void {
     this.#writes = (this.#writes + 1) % sampleEvery
     if (this.#writes !== 0 || this.#lists.length >= maxLists) return
-    this.#lists.push([scope, listOf(undefined)], [scope, listOf(contextId)])
+    this.#lists.push([scope, listOf(contextId)], [scope, listOf(undefined)])
   }
 
-  /** Checks the sampled lists, each between two commits. A list that another replica has locked is sampled again later. */
-  async cut(commits: Pick<Commits, 'between'>): Promise<void> {
-    const statement = cutting(this.#schema)
-    for (const values of this.#lists.splice(0))
-      await commits
-        .between(() => this.#link.query({ ...statement, values: [...values] }))
-        .catch(() => {})
+  /** Checks the sampled lists, one after the other. A list that another replica has locked is sampled again later. */
+  async cut(): Promise<void> {
+    if (this.#isCutting) return
+    this.#isCutting = true
+    for (let list = this.#lists.shift(); list; list = this.#lists.shift()) await this.#cutList(list)
+    this.#isCutting = false
+  }
+
+  async #cutList(values: ListKey): Promise<void> {
+    const key = JSON.stringify(values)
+    if (this.#failed.has(key)) return
+    const statement = { ...cutting(this.#schema), values: [...values] }
+    try {
+      while (hasMore(await this.#readers.run(statement)));
+    } catch (error) {
+      if (isCollision(error) || error instanceof A2AError) return
+      this.#failed.add(key)
+      const [oldest] = this.#failed
+      if (this.#failed.size > maxLists && oldest !== undefined) this.#failed.delete(oldest)
+    }
   }
 }
 

@@ -166,6 +166,8 @@ describePostgres('the store in PostgreSQL', () => {
       return row?.lists === '2' && Number(row.tasks) <= 2 * uncounted
     }
     await expect.poll(longest).toBe(true)
+    const whole = await database.query(`SELECT DISTINCT list FROM ${schema}.span WHERE since = ''`)
+    expect(whole).toEqual([{ list: ':long' }])
     // As autovacuum does within a minute.
     await database.query(`ANALYZE ${schema}.task, ${schema}.span`)
     for (const filter of [

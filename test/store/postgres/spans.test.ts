@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { scopeColumn } from '../../../src/store/postgres/rows.ts'
+import { cutting } from '../../../src/store/postgres/schema.ts'
+import { openPostgresStore, type PostgresStore } from '../../../src/store/postgres/store.ts'
+import { LongLists } from '../../../src/store/postgres/upkeep.ts'
+import { sampleEvery, uncounted } from '../../../src/store/spans.ts'
+import { at, scope, write } from '../../contracts/store/samples.ts'
+import { describePostgres, usePostgres } from '../../support/postgres.ts'
+
+const contextId = 'long'
+const column = scopeColumn(scope)
+
+describePostgres('the counts of long lists in PostgreSQL', () => {
+  const database = usePostgres()
+  let store: PostgresStore
+  let schema: string
+  beforeEach(async () => {
+    schema = database.newSchema()
+    store = await open()
+    await store.commit([write('first', { contextId, second: 0 })])
+  })
+  afterEach(() => store.close())
+
+  const open = () => openPostgresStore({ url: database.url, schema, logger: false })
+
+  /** Adds tasks as a release does that knows nothing of spans, one a second. */
+  async function addTasks(count: number): Promise<void> {
+    const columns = `version, snapshot_version, generation, busy, scope, agent, tenant, principal, context_id, state, build, snapshot`
+    await database.query(
+      `INSERT INTO ${schema}.task (id, timestamp, ${columns})
+       SELECT 'old ' || i, to_char($1::timestamptz AT TIME ZONE 'UTC' + i * interval '1 second',
+         'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ${columns}
+       FROM ${schema}.task, generate_series(1, $2::int) i WHERE id = 'first'`,
+      [at(0), count],
+    )
+    await database.query(`UPDATE ${schema}.total SET tasks = tasks + $1`, [count])
+  }
+
+  const listsCounted = () =>
+    database.query(
+      `SELECT list, count(DISTINCT since)::int AS spans, sum(tasks)::int AS tasks FROM ${schema}.span
+       WHERE since <> '' GROUP BY list ORDER BY list`,
+    )
+
+  async function expectExact(): Promise<void> {
+    for (const filter of [{}, { contextId }])
+      for (const timestampAfter of [
+        undefined,
+        at(0),
+        at(500),
+        at(15_000),
+        at(30_000),
+        at(44_000),
+      ]) {
+        const [row] = await database.query(
+          `SELECT count(*)::int AS total FROM ${schema}.task WHERE timestamp >= $1`,
+          [timestampAfter ?? ''],
+        )
+        const moment = timestampAfter === undefined ? {} : { timestampAfter }
+        const { total } = await store.list({ scope, limit: 1, ...filter, ...moment })
+        expect([filter, moment, total]).toEqual([filter, moment, row?.total])
+      }
+  }
+
+  it('are made of 20,000 tasks in a transaction, and are exact in between', async () => {
+    await addTasks(45_000)
+    const counted: unknown[] = []
+    for (let round = 0; round < 3; round++)
+      for (const list of ['', `:${contextId}`]) {
+        const [row] = await database.query(cutting(schema).text, [column, list])
+        counted.push(row?.more)
+        await expectExact()
+        // Below the oldest span, in the first piece, and after the newest task.
+        const seconds = [100 + round, 40_000 + round, 50_000 + round]
+        await store.commit(
+          seconds.map((second) => write(`${round}${list}${second}`, { contextId, second })),
+        )
+        const id = `old ${round === 0 ? 45_000 : 10 + round}`
+        await store.commit([
+          write(id, { contextId, second: 43_000, state: 'TASK_STATE_FAILED', expectedVersion: 1 }),
+          { type: 'deleteTask', id: `old ${1_000 + round}` },
+          { type: 'deleteTask', id: `old ${44_000 + round}` },
+        ])
+        await expectExact()
+      }
+    expect(counted).toEqual([true, true, true, true, false, false])
+  })
+
+  it('are completed where nothing is older than the last piece', async () => {
+    await addTasks(19_999)
+    const cut = () => database.query(cutting(schema).text, [column, `:${contextId}`])
+    expect(await cut()).toEqual([{ more: true }])
+    expect(await cut()).toEqual([{ more: false }])
+    await expectExact()
+    await store.commit([write('older', { contextId, second: -5 })])
+    await expectExact()
+  })
+
+  it('are made at the start where a process left them, though a writer has the lock for a while', async () => {
+    await addTasks(2 * uncounted)
+    await database.query('BEGIN')
+    await database.query(`UPDATE ${schema}.task SET state = 'TASK_STATE_FAILED' WHERE id = 'old 1'`)
+    const opening = open()
+    setTimeout(() => void database.query('COMMIT'), 500)
+    await (await opening).close()
+    const tasks = 2 * uncounted + 1
+    expect(await listsCounted()).toEqual([
+      { list: '', spans: 5, tasks },
+      { list: `:${contextId}`, spans: 5, tasks },
+    ])
+    await expectExact()
+  })
+
+  it('are completed at the start where a process was killed after a piece', async () => {
+    await addTasks(21_000)
+    await database.query(cutting(schema).text, [column, `:${contextId}`])
+    await (await open()).close()
+    expect(await listsCounted()).toMatchObject([{ tasks: 21_001 }, { tasks: 21_001 }])
+    await expectExact()
+  })
+
+  it.each([
+    ['57014', 2],
+    ['55P03', 4],
+  ])('are tried again after the error %s only where a lock was the reason', async (code, calls) => {
+    let asked = 0
+    const run = async () => {
+      asked += 1
+      throw Object.assign(new Error('broken off'), { code, severity: 'ERROR' })
+    }
+    const lists = new LongLists({ run }, { schema, channel: schema, lockClass: 1 })
+    for (let round = 0; round < 2; round++) {
+      for (let i = 0; i < sampleEvery; i++) lists.writing(column, contextId)
+      await lists.cut()
+    }
+    expect(asked).toBe(calls)
+  })
+})
