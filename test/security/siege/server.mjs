@@ -61,7 +61,8 @@ const server = await createServer({
   ...(store && { store }),
   auth: { authenticators: [bearer({ tokens })], required: false },
   logger: false,
-  limits: { maxConcurrentTurns: 64 },
+  // It is the only replica: no other could take what a busy one rejects, so honest callers wait instead.
+  limits: { maxConcurrentTurns: 64, maxCommitWaitMs: 0, maxLoopLagMs: 0 },
   console: createConsole(),
   pushNotifications: {
     guard: { allow: ['127.0.0.0/8'], allowHttp: true },
