@@ -365,7 +365,8 @@ RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
 $body$;
 
 CREATE FUNCTION {s}.cut_spans(of_scope text, of_list text)
-RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '200ms' SET enable_seqscan = off AS $body$
+RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '200ms'
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $body$
   DECLARE
     oldest text;
     begins text;
@@ -444,7 +445,10 @@ function filling(tasks: string): string {
         GROUP BY place, state;`
 }
 
-/** Finds where the next piece of a list begins; nothing where it is the last. */
+/**
+ * Finds where the next piece of a list begins; nothing where it is the last. The function around it forbids sorts and bitmap
+ * scans, by which the planner reads the whole list where it does not know how long the list is.
+ */
 function finding(tasks: string): string {
   return `SELECT timestamp INTO begins FROM {s}.task WHERE ${tasks} AND timestamp < oldest
           ORDER BY timestamp DESC OFFSET 19999 LIMIT 1;`

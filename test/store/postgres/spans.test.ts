@@ -42,6 +42,16 @@ describePostgres('the counts of long lists in PostgreSQL', () => {
        WHERE since <> '' GROUP BY list ORDER BY list`,
     )
 
+  /** Entries of the indexes, and rows of the table, that this connection has read; for use in a transaction. */
+  async function rowsRead(): Promise<number> {
+    const [row] = await database.query(
+      `SELECT sum(pg_stat_get_xact_tuples_returned(c.oid))::int AS rows FROM pg_class c
+       WHERE c.oid = $1::regclass OR c.oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = $1::regclass)`,
+      [`${schema}.task`],
+    )
+    return Number(row?.rows)
+  }
+
   async function expectExact(): Promise<void> {
     for (const filter of [{}, { contextId }])
       for (const timestampAfter of [
@@ -84,6 +94,19 @@ describePostgres('the counts of long lists in PostgreSQL', () => {
         await expectExact()
       }
     expect(counted).toEqual([true, true, true, true, false, false])
+  })
+
+  it('are made by reading each task of a piece twice, however long the list is', async () => {
+    await addTasks(60_000)
+    for (const list of ['', `:${contextId}`]) {
+      await database.query('BEGIN')
+      const before = await rowsRead()
+      await database.query(cutting(schema).text, [column, list])
+      const read = (await rowsRead()) - before
+      await database.query('COMMIT')
+      expect(read).toBeGreaterThan(39_000)
+      expect(read).toBeLessThan(40_000 + 2 * uncounted)
+    }
   })
 
   it('are completed where nothing is older than the last piece', async () => {
