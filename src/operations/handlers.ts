@@ -1,5 +1,6 @@
 import type { SendResult } from '../engine/queued-messages.ts'
 import { toShownEntry } from '../engine/watch.ts'
+import { mediaTypeOf, takesPart } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import type { EventStream, Sequenced } from '../protocol/operations.ts'
@@ -109,28 +110,11 @@ export function mustBeSendable(
 /** Refuses parts of media types that the agent does not take (specification §3.1.1). */
 function mustAccept(modes: readonly string[], parts: readonly Part[]): void {
   for (const [index, part] of parts.entries()) {
-    const type = mediaTypeOf(part)
-    if (type !== undefined && !modes.some((mode) => covers(mode, type)))
-      throw new A2AError(
-        'contentTypeNotSupported',
-        `message.parts[${index}]: ${type} is not taken`,
-        {
-          metadata: { mediaType: type },
-        },
-      )
+    if (takesPart(modes, part)) continue
+    const mediaType = mediaTypeOf(part) ?? ''
+    const said = `message.parts[${index}]: ${mediaType} is not taken`
+    throw new A2AError('contentTypeNotSupported', said, { metadata: { mediaType } })
   }
-}
-
-function mediaTypeOf(part: Part): string | undefined {
-  const declared = part.mediaType?.split(';', 1)[0]?.trim().toLowerCase()
-  if (declared) return declared
-  if ('text' in part) return 'text/plain'
-  return 'data' in part ? 'application/json' : undefined
-}
-
-function covers(mode: string, type: string): boolean {
-  if (mode === '*/*' || mode === '*' || mode === type) return true
-  return mode.endsWith('/*') && type.startsWith(mode.slice(0, -1))
 }
 
 async function mustDeliver(

@@ -9,6 +9,7 @@ import type {
   AgentProvider,
   AgentSkill,
   JsonObject,
+  Part,
   SecurityRequirement,
   SecurityScheme,
 } from './types.ts'
@@ -251,6 +252,35 @@ function unknownSchemes(card: AgentCard): FieldViolation[] {
   return [...new Set(named)]
     .filter((name) => !known.has(name))
     .map((name) => ({ field: 'securityRequirements', description: `${name} is not declared` }))
+}
+
+/**
+ * Whether an agent with these modes takes a part: by its media type without parameters, in any case. A mode without a `/`
+ * is a family, as many cards have them: `text` is `text/*`, `data` and `json` are JSON, `file` is any file.
+ */
+export function takesPart(modes: readonly string[], part: Part): boolean {
+  const type = mediaTypeOf(part)
+  return type === undefined || modes.some((mode) => mode === type || covers(bare(mode), type, part))
+}
+
+/** The media type of a part without parameters; undefined for a file that does not say. */
+export function mediaTypeOf(part: Part): string | undefined {
+  const declared = part.mediaType && bare(part.mediaType)
+  if (declared) return declared
+  if ('text' in part) return 'text/plain'
+  return 'data' in part ? 'application/json' : undefined
+}
+
+function bare(mediaType: string): string {
+  return (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase()
+}
+
+function covers(mode: string, type: string, part: Part): boolean {
+  if (mode === type || mode === '*' || mode === '*/*') return true
+  if (mode.includes('/')) return mode.endsWith('/*') && type.startsWith(mode.slice(0, -1))
+  if (mode === 'file') return 'raw' in part || 'url' in part
+  if (mode === 'data' || mode === 'json') return type.endsWith('/json') || type.endsWith('+json')
+  return type.startsWith(`${mode}/`)
 }
 
 /** Which bindings and versions a client can speak; versions in order of preference. */

@@ -416,13 +416,16 @@ function createFewCards(make: (base: string) => Promise<AgentCard>): FewCards {
   }
 }
 
-/** The media types that parts must have: the agent's own where it names them, unless the server says otherwise. */
+/**
+ * The media types that parts must have: the agent's own where it names them, unless the server says otherwise. A remote
+ * agent refuses by itself what it does not take.
+ */
 function enforcedModes(
-  { details }: AgentInfo,
+  { details, metadata }: AgentInfo,
   { enforceInputModes }: ServerOptions,
 ): readonly string[] | undefined {
-  const named = details?.inputModes
-  if (enforceInputModes === false || (enforceInputModes === undefined && !named)) return undefined
+  const named = details?.inputModes?.length ? details.inputModes : undefined
+  if (!(enforceInputModes ?? (named && metadata.type !== 'a2a'))) return undefined
   return named ?? ['text/plain', 'application/json']
 }
 

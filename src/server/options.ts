@@ -71,7 +71,10 @@ export interface ServerOptions {
   readonly signCard?: (card: AgentCard) => Promise<readonly AgentCardSignature[]>
   /** Which table HTTP statuses follow; specification 1.0.1's if absent. */
   readonly errorTable?: '1.0.0' | '1.0.1'
-  /** Whether parts of media types that the card does not name are refused; if absent, where the agent names its own. */
+  /**
+   * Whether parts of media types that the card does not name are refused; if absent, where the agent names its own and
+   * is not a remote one. `text` stands for `text/*`, `json` and `data` for JSON, `file` for any file.
+   */
   readonly enforceInputModes?: boolean
   /**
    * The same as `limits.maxConcurrentTurns`. A turn that waits for a remote agent, a model or an MCP tool does not

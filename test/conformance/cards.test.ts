@@ -212,3 +212,32 @@ describe.each(wireNames10)('capabilities over %s', (name) => {
     )
   })
 })
+
+/** What cards of real agents name, and whether a part fits. Without a `/` a mode is a family. */
+const modes: readonly (readonly [named: readonly string[], part: Wild, taken: boolean])[] = [
+  // google/adk, VoltAgent, the samples of a2a-js, a2a-python and a2a-go
+  [['text'], { text: 'hi' }, true],
+  [['text'], { text: '# hi', mediaType: 'text/markdown' }, true],
+  [['text'], { data: { a: 1 } }, false],
+  [['text'], { raw: 'dGNr', mediaType: 'image/png' }, false],
+  [['text', 'text/plain'], { text: 'hi' }, true],
+  [['data'], { data: { a: 1 } }, true],
+  [['json'], { data: { a: 1 }, mediaType: 'application/vnd.a+json' }, true],
+  [['json'], { text: 'hi' }, false],
+  [['file'], { raw: 'dGNr', mediaType: 'video/mp4' }, true],
+  [['file'], { url: 'https://a.example/a.pdf', mediaType: 'application/pdf' }, true],
+  [['file'], { text: 'hi' }, false],
+  [['image'], { raw: 'dGNr', mediaType: 'image/png' }, true],
+  [['image'], { raw: 'dGNr', mediaType: 'video/mp4' }, false],
+  [['Text/Plain'], { text: 'hi' }, true],
+  [['text/plain; charset=utf-8'], { text: 'hi' }, true],
+  [['TEXT/*'], { text: 'hi', mediaType: 'Text/HTML; charset=utf-8' }, true],
+  [['application/json;v=1'], { data: { a: 1 } }, true],
+  [[], { text: 'hi' }, true],
+]
+
+test.each(modes)('an agent that takes %j is sent %j: %s', async (inputModes, part, taken) => {
+  const { wire } = await open('JSONRPC 1.0', { agent: createScriptedAgent({ inputModes }) })
+  const { error } = await wire.ask('SendMessage', request('', { message: { parts: [part] } }))
+  expect(error).toBe(taken ? undefined : 'ContentTypeNotSupported')
+})

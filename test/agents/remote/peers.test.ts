@@ -5,6 +5,7 @@ import type { Agent } from '../../../src/agents/agent.ts'
 import type { AgentConfig } from '../../../src/agents/config.ts'
 import { createAgentFromConfig } from '../../../src/agents/create.ts'
 import { defineAgent } from '../../../src/agents/function.ts'
+import { A2AClient } from '../../../src/client/client.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { bearer, createServer, listen } from '../../../src/server/index.ts'
 import { serveSdkAgent } from '../../client/sdk-agent.ts'
@@ -69,6 +70,19 @@ describe('a member that is a server of the A2A SDK', () => {
       const [event] = await runTurn(agent, createTurn('talk'))
       expect(event).toMatchObject({ parts: [{ text: 'Just talk' }] })
     }
+  })
+
+  test('is served with the modes of its card, which it enforces itself', async () => {
+    const { url } = await serveSdkAgent()
+    const server = await createServer({ agents: [await remote(url)] })
+    closing.push(() => server.close())
+    const client = new A2AClient({ dispatch: server.dispatch() })
+    closing.push(() => client.close())
+    const part = { text: 'talk', mediaType: 'text/markdown' }
+    const sent = await client.sendMessage({
+      message: { messageId: 'm', role: 'ROLE_USER', parts: [part] },
+    })
+    expect(sent).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } })
   })
 
   test('is cancelled with our turn', async () => {
