@@ -9,6 +9,7 @@ import { runServer, type StartedServer } from '../server/node/run.ts'
 import type { ServerOptions } from '../server/options.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { isPromiseLike } from '../shared/async.ts'
+import { checkArgument, checkOptions } from '../shared/options.ts'
 import { trimEnd } from '../shared/text.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { Store } from '../store/store.ts'
@@ -112,6 +113,8 @@ export class A2AServer {
 
   /** Says how callers are known. Those that are not are refused, unless `required` is false. */
   authExtractor(extract: AuthExtractor, options: { readonly required?: boolean } = {}): this {
+    checkArgument('authExtractor', 'the extractor', extract, 'function')
+    checkOptions('authExtractor', options, { required: 'boolean' })
     this.#extract = extract
     this.#required = options.required ?? true
     return this
@@ -267,20 +270,38 @@ function isStore(store: Store | TaskStore): store is Store {
 export type AuthConfig =
   | { readonly type: 'none' }
   | { readonly type: 'bearer'; readonly tokens: Secrets }
-  | { readonly type: 'api_key'; readonly keys: Secrets; readonly header?: string }
+  | { readonly type: 'api_key' | 'apiKey'; readonly keys: Secrets; readonly header?: string }
   | { readonly type: 'oauth2'; readonly authenticator: Authenticator }
 
+const schemes: Readonly<Record<AuthConfig['type'], Readonly<Record<string, string>>>> = {
+  none: { type: 'string!' },
+  bearer: { type: 'string!', tokens: 'object|function!' },
+  api_key: { type: 'string!', keys: 'object|function!', header: 'string' },
+  apiKey: { type: 'string!', keys: 'object|function!', header: 'string' },
+  oauth2: { type: 'string!', authenticator: 'object!' },
+}
+
 /**
- * Makes the authenticator that an `AuthConfig` means; undefined where anyone may call. OAuth 2 tokens are checked by
- * `jwt`.
+ * Makes the authenticator that an `AuthConfig` means; undefined where anyone may call, which only the type `none` says.
+ * OAuth 2 tokens are checked by `jwt`.
+ * @throws TypeError for a configuration that is not understood.
  */
 export function toAuthenticator(config: AuthConfig): Authenticator | undefined {
+  const at = 'authentication'
+  checkArgument(at, 'what is given', config, 'object')
+  const { type } = config
+  if (!Object.hasOwn(schemes, type))
+    throw new TypeError(
+      `${at}: type must be one of ${Object.keys(schemes).join(', ')}; only none lets everyone call`,
+    )
+  checkOptions(at, config, schemes[type])
   switch (config.type) {
     case 'none':
       return undefined
     case 'bearer':
       return authenticators.bearer({ tokens: config.tokens })
     case 'api_key':
+    case 'apiKey':
       return authenticators.apiKey({
         keys: config.keys,
         ...(config.header && { name: config.header }),

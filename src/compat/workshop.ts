@@ -17,6 +17,7 @@ import { toFetch } from '../server/fetch.ts'
 import { type Listening, runServer } from '../server/node/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { newId } from '../shared/ids.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { TaskStore } from '../store/task-store.ts'
 import { type AuthConfig, toAuthenticator } from './a2a-server.ts'
@@ -37,6 +38,26 @@ export interface WorkshopOptions extends Partial<CardDraft> {
   readonly taskStore?: TaskStore
   /** Who may call; anyone if absent. */
   readonly authentication?: AuthConfig
+}
+
+const workshopOptions: OptionTable<WorkshopOptions> = {
+  agent: 'object',
+  taskStore: 'object',
+  authentication: 'any',
+  name: 'string',
+  description: 'string',
+  version: 'string',
+  url: 'string',
+  supportedInterfaces: 'array',
+  provider: 'object',
+  capabilities: 'object',
+  skills: 'array',
+  defaultInputModes: 'array',
+  defaultOutputModes: 'array',
+  documentationUrl: 'string',
+  iconUrl: 'string',
+  securitySchemes: 'object',
+  securityRequirements: 'array',
 }
 
 /** A server made by `createA2AServer`, to be changed while it runs. */
@@ -78,7 +99,9 @@ const echoSkill: SkillDraft = {
  * is required.
  */
 export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
+  checkOptions('createA2AServer', options, workshopOptions)
   const { agent: first, taskStore, authentication, ...card } = options
+  const authenticator = authentication === undefined ? undefined : toAuthenticator(authentication)
   let runnable = first
   let skills = card.skills ?? (first ? [] : [echoSkill])
   let opened: Promise<Opened> | undefined
@@ -97,7 +120,6 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
   const id = infoFromCard(agentCard()).id
 
   async function openServer(): Promise<Opened> {
-    const authenticator = authentication && toAuthenticator(authentication)
     const server = await createServer({
       agents: [agent],
       enforceInputModes: false,

@@ -202,7 +202,7 @@ export class ServerContext {
       this.overload.committed(error)
     })
     this.overload = new Overload(this)
-    this.auth = options.auth ? createAuth(options.auth, this.logger) : openAuth
+    this.auth = options.auth === undefined ? openAuth : createAuth(options.auth, this.logger)
     this.limit = rateLimit && createRateLimit(rateLimit, () => store.feed?.replicas ?? 1)
     this.visitors = createVisitors(this)
     this.hub = new Hub(store)

@@ -58,7 +58,9 @@ describe('the names of 002 and 003', () => {
     expectTypeOf<MessagePart>().toEqualTypeOf<Part>()
     expectTypeOf<compat.Task>().toEqualTypeOf<A2A.Task>()
     expectTypeOf<TaskFilter>().toHaveProperty('contextId')
-    expectTypeOf<AuthConfig['type']>().toEqualTypeOf<'none' | 'bearer' | 'api_key' | 'oauth2'>()
+    expectTypeOf<AuthConfig['type']>().toEqualTypeOf<
+      'none' | 'bearer' | 'api_key' | 'apiKey' | 'oauth2'
+    >()
     expectTypeOf<JSONRPCResponse>().toHaveProperty('id')
   })
 })

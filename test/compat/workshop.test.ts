@@ -96,6 +96,37 @@ describe('W-1: the server of 003', () => {
     expect(await status(key.port, { 'x-key': 'k' })).toBe(200)
     expect(await status(none.port)).toBe(200)
   })
+
+  test('S003-2: apiKey is another spelling of api_key', async () => {
+    const app = open({ authentication: { type: 'apiKey', keys: { k: 'ann' } } })
+    const ask = async (headers: Record<string, string>) =>
+      (await app.fetch(new Request('http://any/agents', { headers }))).status
+    expect(await ask({})).toBe(401)
+    expect(await ask({ 'x-api-key': 'k' })).toBe(200)
+  })
+
+  test.each([
+    [{}, 'type must be one of none, bearer, api_key, apiKey, oauth2'],
+    [{ schemes: ['bearer'] }, 'only none lets everyone call'],
+    [{ type: 'basic' }, 'type must be one of'],
+    [{ type: 'constructor' }, 'type must be one of'],
+    [{ type: 'bearer' }, 'tokens must be an object or a function, not undefined'],
+    [{ type: 'apiKey', key: { k: 'ann' } }, 'unknown option key; did you mean keys?'],
+    [{ type: 'api_key', keys: ['k'] }, 'keys must be an object or a function, not an array'],
+    [{ type: 'none', tokens: { t: 'ann' } }, 'unknown option tokens'],
+    [{ type: 'oauth2' }, 'authenticator must be an object'],
+    [null, 'must be an object, not null'],
+    ['bearer', 'must be an object, not a string'],
+    [false, 'must be an object, not true or false'],
+  ])('S003-2: an authentication that is not understood opens nothing: %j', (given, words) => {
+    const authentication = given as unknown as NonNullable<WorkshopOptions['authentication']>
+    expect(() => createA2AServer({ authentication })).toThrow(words)
+  })
+})
+
+test('S003-2: an option of another name opens nothing', () => {
+  const auth = { type: 'bearer', tokens: { t: 'ann' } }
+  expect(() => createA2AServer({ auth } as WorkshopOptions)).toThrow('unknown option auth')
 })
 
 describe('answers', () => {

@@ -2,7 +2,7 @@ import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import type { Authenticator } from '../../src/server/authenticator.ts'
-import { apiKey, bearer, extractor, jwt } from '../../src/server/index.ts'
+import { A2AServer, apiKey, bearer, extractor, jwt } from '../../src/server/index.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 import { get, post, serve } from '../acceptance/serve.ts'
 import { type ActingWire, act, wires } from '../acceptance/wires.ts'
@@ -38,6 +38,29 @@ async function expectRefusal(answer: ReturnType<typeof ask>): Promise<void> {
   expect(headers.get('www-authenticate')).toMatch(/^(Bearer|ApiKey) /)
   expect(json).toMatchObject({ jsonrpc: '2.0', error: { code: -32600 }, id: 9 })
 }
+
+describe('options that are not understood', () => {
+  test.each([
+    [null, 'the options must be an object, not null'],
+    [{}, 'authenticators must be an array, not undefined'],
+    [{ authenticators: [{ type: 'bearer' }] }, 'authenticators[0] must be an object with'],
+    [{ authenticators: [], required: null }, 'required must be true or false, not null'],
+    [{ authenticators: [], require: false }, 'unknown option require; did you mean required?'],
+  ])('open no server: %j', async (auth, words) => {
+    await expect(serve({ agents: [mirror], auth: auth as never })).rejects.toThrow(words)
+  })
+
+  test.each([
+    [() => bearer({ tokens: ['t'] as never }), 'tokens must be an object or a function'],
+    [() => bearer({ tokens: { [String(undefined)]: 'ann' } }), 'is a variable not set?'],
+    [() => apiKey({ keys: null as never }), 'keys must be an object or a function, not null'],
+    [() => extractor(undefined as never), 'must be a function, not undefined'],
+    [() => new A2AServer(mirror).authExtractor(undefined as never), 'must be a function'],
+    [() => jwt({ issuer: 'https://a', audience: 'b' } as never), 'jwks must be a string or'],
+  ])('make no authenticator: %s', (make, words) => {
+    expect(make).toThrow(words)
+  })
+})
 
 describe('API keys', () => {
   const keys = { 'key-of-ann': 'ann' }

@@ -23,6 +23,7 @@ import type {
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Mutable } from '../../shared/json.ts'
 import { type Logger, silent } from '../../shared/log.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import type { Authenticator, PresentedCredentials } from '../authenticator.ts'
 import type { RateLimit } from './limits.ts'
 
@@ -73,6 +74,7 @@ export const openAuth: Auth = {
  * log, not to the caller.
  */
 export function createAuth(options: AuthOptions, logger: Logger = silent): Auth {
+  checkAuth(options)
   const { authenticators, required = true } = options
   const challenge = [...new Set(authenticators.map((one) => one.challenge))].join(', ')
   const shown = authenticators.flatMap(({ name, scheme }) => (scheme ? [{ name, scheme }] : []))
@@ -124,6 +126,19 @@ export function createAuth(options: AuthOptions, logger: Logger = silent): Auth 
   }
 }
 
+const authOptions: OptionTable<AuthOptions> = {
+  authenticators: 'array!',
+  required: 'boolean',
+  authorize: 'function',
+}
+
+function checkAuth(options: AuthOptions): void {
+  checkOptions('auth', options, authOptions)
+  for (const [index, one] of options.authenticators.entries())
+    if (typeof Object(one).authenticate !== 'function')
+      throw new TypeError(`auth: authenticators[${index}] must be an object with authenticate()`)
+}
+
 /** Who refused a credential, and what it threw. */
 interface Refusal {
   readonly name: string
@@ -173,16 +188,20 @@ export interface ApiKeyOptions {
   readonly keys: Secrets
 }
 
+const apiKeyOptions: OptionTable<ApiKeyOptions> = {
+  name: 'string',
+  location: 'string',
+  keys: 'object|function!',
+}
+
 /** The header in which callers give their key where no other is named. */
 export const callerKeyHeader = 'X-API-Key'
 
 /** Authenticates callers by an API key. */
-export function apiKeyAuthenticator({
-  name = callerKeyHeader,
-  location = 'header',
-  keys,
-}: ApiKeyOptions): Authenticator {
-  const ownerOf = createOwners(keys)
+export function apiKeyAuthenticator(options: ApiKeyOptions): Authenticator {
+  checkOptions('apiKey', options, apiKeyOptions)
+  const { name = callerKeyHeader, location = 'header', keys } = options
+  const ownerOf = createOwners('apiKey: keys', keys)
   return {
     name: 'apiKey',
     scheme: { apiKeySecurityScheme: { location, name } },
@@ -200,9 +219,12 @@ export interface BearerOptions {
   readonly tokens: Secrets
 }
 
+const bearerOptions: OptionTable<BearerOptions> = { tokens: 'object|function!' }
+
 /** Authenticates callers by a bearer token that is looked up. */
-export function bearerAuthenticator({ tokens }: BearerOptions): Authenticator {
-  const ownerOf = createOwners(tokens)
+export function bearerAuthenticator(options: BearerOptions): Authenticator {
+  checkOptions('bearer', options, bearerOptions)
+  const ownerOf = createOwners('bearer: tokens', options.tokens)
   return {
     name: 'bearer',
     scheme: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
@@ -221,6 +243,7 @@ export type CallerExtractor = (
 
 /** Authenticates callers by a function of the request's headers. */
 export function extractorAuthenticator(extract: CallerExtractor): Authenticator {
+  checkArgument('extractor', 'what tells who calls', extract, 'function')
   return {
     name: 'custom',
     challenge: 'Bearer realm="a2a"',
@@ -248,6 +271,17 @@ export interface JwtOptions {
   readonly clock?: Clock
 }
 
+const jwtOptions: OptionTable<JwtOptions> = {
+  issuer: 'string!',
+  audience: 'string!',
+  jwks: 'string|function!',
+  algorithms: 'array',
+  clockToleranceSeconds: 'number',
+  userClaim: 'string',
+  tenantClaim: 'string',
+  clock: 'object',
+}
+
 /** What holds where the options do not say. */
 export const jwtDefaults = {
   algorithms: ['RS256', 'ES256', 'EdDSA'],
@@ -259,6 +293,7 @@ export const jwtDefaults = {
  * @throws Error for an algorithm whose keys are secrets.
  */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
+  checkOptions('jwt', options, jwtOptions)
   const { issuer, audience, jwks, clock = systemClock } = options
   const keys = typeof jwks === 'string' ? createRemoteJWKSet(new URL(jwks)) : jwks
   const algorithms = [...(options.algorithms ?? jwtDefaults.algorithms)]
@@ -388,7 +423,10 @@ export type Secrets =
  * Makes what knows the owners of secrets. Secrets in a table are kept as digests and found by them, so that to find one
  * costs the same however many there are, and the time it takes tells nothing of a secret.
  */
-function createOwners(secrets: Secrets): (secret: string) => Promise<AuthContext> {
+function createOwners(at: string, secrets: Secrets): (secret: string) => Promise<AuthContext> {
+  // A variable that is not set is this word where it stands in brackets as a key.
+  if (Object.hasOwn(secrets, 'undefined'))
+    throw new TypeError(`${at} has the key undefined: is a variable not set?`)
   const find = typeof secrets === 'function' ? secrets : createIndex(secrets)
   return async (secret) => {
     const owner = await find(secret)
