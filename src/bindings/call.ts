@@ -39,6 +39,14 @@ export function requestedVersion(request: HttpRequest): string {
   return ''
 }
 
+/**
+ * Whether the error of a stream of 0.3 that fails at once is its only event: clients of 0.3 read the answer to a streaming
+ * method as a stream and look at nothing else. Those that name the version are of 1.x and read both.
+ */
+export function wantsEvents({ headers }: HttpRequest, version: string): boolean {
+  return version === '' && /\btext\/event-stream\b/.test(headers.accept ?? '')
+}
+
 /** The supported Major.Minor that a version names, its patch ignored (specification §3.6); undefined if none. */
 export function supportedVersion(version: string): '1.0' | '0.3' | undefined {
   const match = /^(1\.0|0\.3)(?:\.\d+)?$/.exec(version)

@@ -24,7 +24,7 @@ import { systemClock } from '../shared/clock.ts'
 import { extensionHeader } from './call.ts'
 import type { WireReader } from './dialects/dialect.ts'
 import { asRaw } from './dialects/lenient.ts'
-import { decodeCard } from './dialects/lenient-results.ts'
+import { decodeCard, quirks } from './dialects/lenient-results.ts'
 import { codeOfReason, fromRpcError, readDetails } from './dialects/v10.ts'
 import type { ClientReply, ClientRequest } from './http.ts'
 import { decodeFrames, type SseFrame } from './sse.ts'
@@ -103,7 +103,7 @@ export async function* readEvents(
     if (!failure && endsTask(batch.at(-1))) reply.endsSoon?.()
     // What came before the failure is still told.
     if (batch.length > 0) yield batch
-    if (failure) throw readable(failure.error)
+    if (failure) throw failure.error
   }
 }
 
@@ -124,9 +124,48 @@ function toSequenced(frame: SseFrame, decode: (frame: SseFrame) => StreamRespons
   return Number.isSafeInteger(seq) ? { seq, event } : { event }
 }
 
-function readable(error: unknown): unknown {
-  if (!(error instanceof SyntaxError)) return error
-  return new A2AError('invalidAgentResponse', 'A stream event is not JSON', { cause: error })
+/** An event that cannot be understood. */
+export class UnreadableEvent extends A2AError {
+  /** Whether the stream is of 0.3, where a task can be polled and a message be sent without a stream instead. */
+  readonly legacy: boolean
+  /** The task that it is about, where it names one. */
+  readonly taskId: string | undefined
+
+  constructor(cause: unknown, reader: StreamReader, event?: unknown) {
+    const known = cause instanceof A2AError ? cause : undefined
+    const details = { ...known?.details, cause }
+    super('invalidAgentResponse', known?.message ?? 'A stream event is not JSON', details)
+    this.legacy = reader.name === '0.3' || reader.name === '0.3-rest'
+    this.taskId = taskIdOf(event)
+  }
+}
+
+/** What reads the events of a stream. */
+type StreamReader = WireReader & { readonly name: DialectName }
+
+function taskIdOf(event: unknown): string | undefined {
+  const raw = asRaw(event)
+  const inner = asRaw(raw?.statusUpdate ?? raw?.artifactUpdate ?? raw?.task) ?? raw
+  const id = inner?.taskId ?? inner?.task_id ?? (inner?.kind === 'message' ? undefined : inner?.id)
+  return typeof id === 'string' && id !== '' ? id : undefined
+}
+
+/** The JSON of a frame. @throws UnreadableEvent */
+export function frameJson({ data }: SseFrame, reader: StreamReader): unknown {
+  try {
+    return JSON.parse(quirks.recordSeparator(data))
+  } catch (error) {
+    throw new UnreadableEvent(error, reader)
+  }
+}
+
+/** An event of a stream. @throws UnreadableEvent */
+export function receiveStreamed(reader: StreamReader, event: unknown): StreamResponse {
+  try {
+    return receiveEvent(reader, event)
+  } catch (error) {
+    throw new UnreadableEvent(error, reader, event)
+  }
 }
 
 const statuses: ReadonlyMap<number, ErrorCode> = new Map([

@@ -1,3 +1,4 @@
+import { UnreadableEvent } from '../bindings/client-wire.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import type { Call, EventStream, Sequenced } from '../protocol/operations.ts'
@@ -84,7 +85,7 @@ type FollowStart =
 /**
  * Follows a task until it ends or asks for input, each event once and in order. The stream is resumed after a drop,
  * by sequence number where the server counts and by the difference of snapshots where it does not; without streams
- * the task is polled. A message whose stream is cut before its first word is sent again only with its key, to a peer
+ * that can be read the task is polled. A message whose stream is cut before its first word is sent again only with its key, to a peer
  * that knows it by that. AUTH_REQUIRED is waited through, since credentials come by another way (specification §7.6.2).
  */
 export async function* follow(
@@ -136,7 +137,13 @@ async function* open(
         }
     } catch (error) {
       if (error instanceof MissedEnd) return yield* view.catchUp(error.task)
-      if (!isPassing(error) || (hasBegun && view.id === undefined)) throw error
+      const canPoll = isUnreadable(error)
+      if (canPoll && !hasBegun) {
+        const task = await taskBehind(context, error.taskId ?? request.message.taskId)
+        if (!task) break
+        return yield* view.catchUp(task)
+      }
+      if (!(canPoll || isPassing(error)) || (hasBegun && view.id === undefined)) throw error
       lost = error
     } finally {
       quiet.close()
@@ -171,6 +178,29 @@ function hasNoStreams(error: unknown): boolean {
     error instanceof A2AError &&
     (error.code === 'unsupportedOperation' || error.code === 'methodNotFound')
   )
+}
+
+/**
+ * Whether a stream of 0.3 cannot be understood. Servers of that time often have tasks and plain answers that can, so the
+ * task is polled, or the message sent once more where no task is known.
+ */
+function isUnreadable(error: unknown): error is UnreadableEvent {
+  return error instanceof UnreadableEvent && error.legacy
+}
+
+/** The task that an unreadable event may be about; undefined where the agent has none. */
+async function taskBehind(
+  { agent, options }: Following,
+  id: string | undefined,
+): Promise<Task | undefined> {
+  if (id === undefined) return undefined
+  try {
+    return await agent.get(id, options)
+  } catch (error) {
+    if (hasNoStreams(error) || (error instanceof A2AError && error.code === 'taskNotFound'))
+      return undefined
+    throw error
+  }
 }
 
 /** Asks the agent, again after each outage where the options allow for one. */
@@ -215,7 +245,7 @@ async function* subscribe(
       }
     } catch (error) {
       if (error instanceof MissedEnd) return yield* view.catchUp(error.task)
-      if (hasNoStreams(error)) return
+      if (hasNoStreams(error) || isUnreadable(error)) return
       if (!isPassing(error)) throw error
       lost = error
     }

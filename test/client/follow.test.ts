@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { followedAgent } from '../../src/client/client.ts'
+import type { HttpSend } from '../../src/bindings/http.ts'
+import { A2AClient, followedAgent } from '../../src/client/client.ts'
 import { answerOf, type Following, follow } from '../../src/client/follow.ts'
 import { connectionLost } from '../../src/client/http.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
@@ -12,6 +13,8 @@ import type {
 } from '../../src/protocol/operations.ts'
 import type { Message, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
+import { toClientReply } from '../bindings/loop.ts'
+import { jsonRpc, testCard } from './cards.ts'
 
 const ids = { taskId: 't', contextId: 'c' }
 const lost = connectionLost('http://agent.example/', undefined)
@@ -242,6 +245,97 @@ describe('following a message', () => {
       ],
     })
     expect(seen).toEqual([{ task: working }, completed])
+  })
+})
+
+/** A 0.3 agent that answers each method with what is given for it, and the methods it was asked for. */
+function agent03(answers: Readonly<Record<string, string | readonly unknown[]>>): {
+  client: A2AClient
+  asked: string[]
+} {
+  const asked: string[] = []
+  const send: HttpSend = async ({ body = '' }) => {
+    const { id, method } = JSON.parse(body)
+    asked.push(method)
+    const given = answers[method] ?? []
+    const rpc = (part: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, ...Object(part) })
+    const isStream = /stream|resubscribe/.test(method) && given.length > 0
+    const text = Array.isArray(given) ? given.map((one) => `data: ${rpc(one)}\n\n`).join('') : given
+    const none = { error: { code: -32601, message: 'Unknown method' } }
+    return toClientReply({
+      status: 200,
+      headers: { 'content-type': isStream ? 'text/event-stream' : 'application/json' },
+      body: isStream ? String(text) : rpc(given[0] ?? none),
+    })
+  }
+  const card = testCard({ supportedInterfaces: [jsonRpc('http://agent.example/', '0.3')] })
+  const client = new A2AClient({
+    serverUrl: 'http://agent.example/',
+    card,
+    send,
+    clock: createFakeClock(),
+  })
+  return { client, asked }
+}
+
+describe('following a message to a 0.3 agent', () => {
+  const done = { id: 't', status: { state: 'completed' }, kind: 'task' }
+  const answered = { result: done }
+  const unknown = { error: { code: -32001, message: 'Task not found' } }
+  const separated = (state: string): string =>
+    `data: \u001e${JSON.stringify({ jsonrpc: '2.0', result: { ...done, status: { state } } })}\n\n`
+  const garbled = { result: { kind: 'status-update', taskId: 't', status: 7 } }
+  const streams: readonly (readonly [
+    quirk: string,
+    answers: Readonly<Record<string, string | readonly unknown[]>>,
+    asked: readonly string[],
+  ])[] = [
+    [
+      'VoltAgent: a record separator before each event',
+      { 'message/stream': separated('working') + separated('completed') },
+      ['message/stream'],
+    ],
+    [
+      'a first event that is no JSON',
+      { 'message/stream': 'data: hello\n\n', 'message/send': [answered] },
+      ['message/stream', 'message/send'],
+    ],
+    [
+      'a first event that names its task and is wrong otherwise',
+      { 'message/stream': [garbled], 'tasks/get': [answered] },
+      ['message/stream', 'tasks/get'],
+    ],
+    [
+      'a first event that names a task which cannot be asked for',
+      { 'message/stream': [garbled], 'tasks/get': [unknown], 'message/send': [answered] },
+      ['message/stream', 'tasks/get', 'message/send'],
+    ],
+    [
+      'a later event that is no JSON, in every stream',
+      {
+        'message/stream': `${separated('working')}data: x\n\n`,
+        'tasks/resubscribe': 'data: x\n\n',
+        'tasks/get': [answered],
+      },
+      ['message/stream', 'tasks/resubscribe', 'tasks/get'],
+    ],
+  ]
+
+  test.each(streams)('%s', async (_, answers, expected) => {
+    const { client, asked } = agent03(answers)
+    let last: StreamResponse | undefined
+    for await (const event of client.sendAndFollow('hi')) last = event
+    const { task, statusUpdate } = Object(last)
+    expect((task ?? statusUpdate)?.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(asked).toEqual(expected)
+  })
+
+  test('an error that the agent tells is one', async () => {
+    const { client, asked } = agent03({ 'message/stream': [unknown] })
+    await expect(async () => {
+      for await (const _ of client.sendAndFollow('hi'));
+    }).rejects.toMatchObject({ code: 'taskNotFound' })
+    expect(asked).toEqual(['message/stream'])
   })
 })
 

@@ -192,11 +192,15 @@ describe('what a2a-python reads', () => {
     }
   })
 
-  test('0.3: without that Accept, and in 1.0, such an error is an ordinary answer', async () => {
+  test('0.3: with a version or without that Accept, and in 1.0, such an error is an ordinary answer', async () => {
     const { url } = await serve()
-    const plain = { accept: 'application/json' }
-    const asked = rpc('tasks/resubscribe', { id: 'made-up' }, plain)
-    expect(await (await fetch(`${url}/`, asked)).json()).toMatchObject({ error: { code: -32001 } })
+    for (const headers of [{ accept: 'application/json' }, { 'a2a-version': '0.3' }]) {
+      const response = await fetch(
+        `${url}/`,
+        rpc('tasks/resubscribe', { id: 'made-up' }, { ...headers }),
+      )
+      expect(await response.json()).toMatchObject({ error: { code: -32001 } })
+    }
     const v10 = rpc('SubscribeToTask', { id: 'made-up' }, { 'a2a-version': '1.0' })
     const answer = await fetch(`${url}/`, v10)
     expect(answer.headers.get('content-type')).toBe('application/json')
@@ -239,6 +243,27 @@ describe('what a2a-python reads', () => {
     ]
     for (const [ask, name] of cases)
       await expect(readRest(await ask())).rejects.toMatchObject({ name })
+  })
+
+  test('0.3: a stream over HTTP+JSON that fails at once is one event, or an answer with a version', async () => {
+    const { url } = await serve()
+    const ask = (headers: Record<string, string>): Promise<Response> =>
+      fetch(`${url}/v1/tasks/made-up:subscribe`, {
+        method: 'POST',
+        headers: { accept: 'text/event-stream', ...headers },
+      })
+    const streamed = await ask({})
+    expect([streamed.status, streamed.headers.get('content-type')]).toEqual([
+      200,
+      'text/event-stream',
+    ])
+    const [, data] = /^event: error\ndata: (.*)\n\n$/.exec(await streamed.text()) ?? []
+    expect(JSON.parse(data ?? '')).toMatchObject({ code: -32001, type: 'TaskNotFoundError' })
+    for (const headers of [{ accept: 'application/json' }, { 'a2a-version': '0.3' }]) {
+      const answer = await ask({ ...headers })
+      expect(answer.status).toBe(404)
+      await expect(readRest(answer)).rejects.toMatchObject({ name: 'TaskNotFoundError' })
+    }
   })
 
   test('1.0: a deleted webhook over HTTP+JSON is answered with an empty object', async () => {

@@ -385,6 +385,9 @@ export const quirks = {
     return { ...rest, organization: rest.organization ?? name }
   },
 
+  /** VoltAgent writes the record separator of JSON text sequences (RFC 7464) before each event of a stream. */
+  recordSeparator: (data: string): string => (data.startsWith('\u001e') ? data.slice(1) : data),
+
   /** Some cards list the names of security schemes, of which any one is enough. */
   namedRequirement: (requirement: unknown): unknown =>
     typeof requirement === 'string' ? { schemes: { [requirement]: { list: [] } } } : requirement,

@@ -11,10 +11,12 @@ import {
 import {
   commonHeaders,
   errorOfReply,
+  frameJson,
   isEventStream,
   readEvents,
   receiveEvent,
   receiveResult,
+  receiveStreamed,
   requestHeaders,
 } from '../client-wire.ts'
 import type { Dialect, RpcError } from '../dialects/dialect.ts'
@@ -137,12 +139,12 @@ async function readStream(answer: Answer, call: Call): Promise<EventStream> {
     return single(dialect, result)
   }
   return readEvents(reply, call, (frame) => {
-    const body = JSON.parse(frame.data)
+    const body = frameJson(frame, dialect)
     const raw = asRaw(body)
     const error = asRaw(raw?.error)
     if (raw) checkId(raw, answer)
     if (error || frame.event === 'error') throw toError(error ?? raw ?? {}, answer)
-    return receiveEvent(dialect, raw && 'result' in raw ? raw.result : body)
+    return receiveStreamed(dialect, raw && 'result' in raw ? raw.result : body)
   })
 }
 

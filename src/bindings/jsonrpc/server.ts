@@ -20,6 +20,7 @@ import {
   supportedVersion,
   toCall,
   unsupportedVersion,
+  wantsEvents,
 } from '../call.ts'
 import type { DecodedRequest, Dialect, DialectMethod } from '../dialects/dialect.ts'
 import { asRaw } from '../dialects/lenient.ts'
@@ -163,7 +164,7 @@ function createAnswer(
     } catch (thrown) {
       const to = { id: recoverId(body), dialect }
       const error = toA2AError(thrown)
-      return streaming && wantsEvents(exchange, dialect)
+      return streaming && dialect.name === '0.3' && streamsErrors(exchange)
         ? streamedFailure(error, to)
         : failure(error, to)
     }
@@ -330,9 +331,8 @@ function success(
   return { status: 200, headers, body: successText(rpc.id, JSON.stringify(result) ?? 'null') }
 }
 
-// Clients of 0.3 read the answer to a streaming method as a stream and look at nothing else.
-function wantsEvents({ request, inBatch }: RpcExchange, { name }: Dialect): boolean {
-  return name === '0.3' && !inBatch && /\btext\/event-stream\b/.test(request.headers.accept ?? '')
+function streamsErrors({ request, version, inBatch }: RpcExchange): boolean {
+  return !inBatch && wantsEvents(request, version)
 }
 
 /** An error that ends a stream before it begins, as the stream's only event; HTTP's own refusals stay such. */

@@ -12,10 +12,12 @@ import type { StreamResponse } from '../../protocol/types.ts'
 import {
   commonHeaders,
   errorOfReply,
+  frameJson,
   isEventStream,
   readEvents,
   receiveEvent,
   receiveResult,
+  receiveStreamed,
   requestHeaders,
 } from '../client-wire.ts'
 import type { HttpDialect } from '../dialects/dialect.ts'
@@ -114,10 +116,10 @@ async function readStream(
   if (reply.status < 200 || reply.status > 299 || !isEventStream(reply))
     return single(receiveEvent(dialect, await readBody(reply)))
   return readEvents(reply, call, (frame) => {
-    const body: unknown = JSON.parse(frame.data)
+    const body = frameJson(frame, dialect)
     if (frame.event === 'error' || asRaw(asRaw(body)?.error))
       throw errorOfReply({ ...reply, status: statusOf(body) }, body)
-    return receiveEvent(dialect, body)
+    return receiveStreamed(dialect, body)
   })
 }
 

@@ -13,10 +13,12 @@ import {
   echoExtensions,
   parseBody,
   refusalHeaders,
+  refusalStatus,
   requestedVersion,
   supportedVersion,
   toCall,
   unsupportedVersion,
+  wantsEvents,
 } from '../call.ts'
 import type { HttpDialect } from '../dialects/dialect.ts'
 import { rest03 } from '../dialects/v03-rest.ts'
@@ -73,6 +75,7 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
     const known = version === '' ? byPath : supportedVersion(version)
     const spoken = known ?? byPath
     const dialect = spoken === '0.3' ? rest03 : v10
+    let streaming = false
     try {
       if (known === undefined) throw unsupportedVersion(version)
       if (request.fault) throw request.fault
@@ -80,9 +83,10 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
       const match = routes[spoken](request.method, path)
       if (!match) throw new A2AError('methodNotFound', 'No such path')
       if ('allow' in match) return notAllowed(match.allow, dialect)
+      streaming = spoken === '0.3' && operations[match.operation].stream
       return await perform({ dialect, ...match }, request)
     } catch (thrown) {
-      return failure(toA2AError(thrown), dialect)
+      return failure(toA2AError(thrown), dialect, streaming && wantsEvents(request, version))
     }
   }
 
@@ -125,11 +129,12 @@ function createWriter(dialect: HttpDialect, json: EventJson): EventWriter {
       }
       return text
     },
-    fail: (thrown) => {
-      const { body } = dialect.encodeError(toA2AError(thrown))
-      return encodeFrame({ event: 'error', data: JSON.stringify(body) })
-    },
+    fail: (thrown) => failureFrame(toA2AError(thrown), dialect),
   }
+}
+
+function failureFrame(error: A2AError, dialect: HttpDialect): string {
+  return encodeFrame({ event: 'error', data: JSON.stringify(dialect.encodeError(error).body) })
 }
 
 function stripPrefix(path: string): string {
@@ -141,7 +146,10 @@ function readBody(request: HttpRequest): unknown {
   return request.body === '' || request.method === 'GET' ? undefined : parseBody(request)
 }
 
-function failure(error: A2AError, dialect: HttpDialect): HttpReply {
+/** An error as an answer, or as the only event of a stream; HTTP's own refusals stay such. */
+function failure(error: A2AError, dialect: HttpDialect, asEvent = false): HttpReply {
+  if (asEvent && refusalStatus(error) === 200)
+    return { status: 200, headers: streamHeaders, body: failureFrame(error, dialect) }
   const { status, body } = dialect.encodeError(error)
   return {
     status,

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { receiveCard, receiveEvent, receiveResult } from '../../../src/bindings/client-wire.ts'
+import {
+  frameJson,
+  receiveCard,
+  receiveEvent,
+  receiveResult,
+} from '../../../src/bindings/client-wire.ts'
 import type { quirks } from '../../../src/bindings/dialects/lenient-results.ts'
 import { ranch } from '../../../src/bindings/dialects/ranch.ts'
 import { v03 } from '../../../src/bindings/dialects/v03.ts'
@@ -105,6 +110,16 @@ const samples: Readonly<Record<keyof typeof quirks, () => readonly [read: unknow
     namedProvider: () => [
       receiveCard({ name: 'A', url: 'https://a.example', provider: { name: 'P' } }).provider,
       { organization: 'P', url: '' },
+    ],
+    recordSeparator: () => [
+      // @voltagent/server-hono 2.0.14: each event a bare task after a record separator (RFC 7464)
+      ['working', 'completed'].map((state) =>
+        frameJson(
+          { data: `\u001e${JSON.stringify({ result: { id: 't', status: { state } } })}` },
+          v03,
+        ),
+      ),
+      ['working', 'completed'].map((state) => ({ result: { id: 't', status: { state } } })),
     ],
     namedRequirement: () => [
       receiveCard({ name: 'A', url: 'https://a.example', security: ['key'] }).securityRequirements,
