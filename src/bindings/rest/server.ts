@@ -110,8 +110,7 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
     { target, call }: { target: Target; call: Call },
   ): Promise<HttpReply> {
     const { dialect, operation } = target
-    const json = eventJson.get(dialect)?.(operation) ?? JSON.stringify
-    const writer = createWriter(dialect, json)
+    const writer = createWriter(dialect, eventJson.get(dialect)?.(operation) ?? JSON.stringify)
     const body = createEventBody(events, { writer, heartbeatMs, clock, retryMs })
     // A resumed stream may have nothing to say for long, so its headers do not wait for an event.
     if (call.lastEventId === undefined) await body.opened()
