@@ -72,7 +72,8 @@ export function allowing(origin: string): string {
   return `Allow it with --credential-origin ${origin}`
 }
 
-function hintFor(error: unknown): { readonly hint: string } | undefined {
+/** What to do about an error, where something can be done. */
+export function hintFor(error: unknown): { readonly hint: string } | undefined {
   if (error instanceof CliError) return error.hint === undefined ? undefined : { hint: error.hint }
   if (isConfigError(error)) return { hint: 'Correct the file and try again.' }
   if (!(error instanceof A2AError)) return undefined
@@ -101,6 +102,7 @@ function hintFromWords(error: A2AError): string | undefined {
     return `"${ownName()} task list URL" shows the tasks that these credentials can see.`
   if (code === 'agentUnavailable') return nobodyThere()
   if (code !== 'unavailable') return undefined
+  if (message.includes('certificate is not trusted')) return untrusted
   const known = networkHint(cause)
   return known ?? (message.startsWith('Cannot connect') ? nobodyThere() : undefined)
 }
@@ -145,6 +147,9 @@ export function nobodyThere(): string {
 const noAgent =
   'No A2A agent answers there: is the address right? Its card would be at URL/.well-known/agent-card.json; a Corral server lists its agents at /agents.'
 
+const untrusted =
+  'Name the authority that signed it with NODE_EXTRA_CA_CERTS=FILE, or try --no-verify-ssl.'
+
 const withoutTls = 'It does not speak TLS there: write http:// instead of https://.'
 
 const closed = 'Is it still running? Where it speaks TLS, write https:// instead of http://.'
@@ -162,13 +167,9 @@ const networkHints: Readonly<Record<string, string>> = {
   ECONNRESET: closed,
 }
 
-const certificateFault = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_|ERR_TLS_CERT)/
-
 /** What to do about a fault of a connection. */
 function networkHint(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
-  if (certificateFault.test(code))
-    return `Its certificate is not trusted (${code}): name your authority with NODE_EXTRA_CA_CERTS=FILE, or try --no-verify-ssl.`
   return networkHints[code] ?? networkHint(cause.cause)
 }

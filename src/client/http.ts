@@ -203,11 +203,23 @@ export class AddressRefused extends Error {
 
 /** No connection came about: the peer has not seen the request. */
 export function connectFailure(url: string, cause: unknown): A2AError {
-  const why = cause instanceof AddressRefused ? `: it ${cause.message}` : ''
-  return new A2AError('unavailable', `Cannot connect to ${hostOf(url)}${why}`, {
+  const untrusted = certificateFault(cause)
+  const why =
+    cause instanceof AddressRefused
+      ? `: it ${cause.message}`
+      : untrusted && `: its certificate is not trusted (${untrusted})`
+  return new A2AError('unavailable', `Cannot connect to ${hostOf(url)}${why ?? ''}`, {
     cause,
     metadata: { [arrival]: 'none' },
   })
+}
+
+/** Node's code for a certificate that it does not trust; undefined for other errors. */
+function certificateFault(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
+  const isFault = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_|ERR_TLS_CERT)/.test(code)
+  return isFault ? code : certificateFault(cause.cause)
 }
 
 /** The connection broke: the peer may have seen the request. */

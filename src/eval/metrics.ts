@@ -54,8 +54,11 @@ export interface MetricsCollector {
 export interface MeasuredExchange {
   /** Input tokens go to the first request, output tokens to the last, the context to all. */
   end(tokens: ExchangeTokens, contextId: string | undefined): void
-  /** Marks the last request as failed, where it was no HTTP failure itself: a JSON-RPC error, a broken body. */
-  fail(thrown: unknown, contextId: string | undefined): void
+  /**
+   * Marks the last request as failed, where it was no HTTP failure itself: a JSON-RPC error, a broken body. Tokens that
+   * are known go where `end` puts them.
+   */
+  fail(thrown: unknown, contextId: string | undefined, tokens?: ExchangeTokens): void
   /** The status of the last request; undefined if none was answered. */
   lastStatus(): number | undefined
 }
@@ -173,13 +176,18 @@ function createExchange(
     }
   }
 
+  function count({ input, output, source }: ExchangeTokens): void {
+    Object.assign(records[from] ?? {}, withTokens({ input_tokens: input }, source))
+    Object.assign(last() ?? {}, withTokens({ output_tokens: output }, source))
+  }
+
   return {
-    end({ input, output, source }, contextId) {
-      Object.assign(records[from] ?? {}, withTokens({ input_tokens: input }, source))
-      Object.assign(last() ?? {}, withTokens({ output_tokens: output }, source))
+    end(tokens, contextId) {
+      count(tokens)
       settle(contextId)
     },
-    fail(thrown, contextId) {
+    fail(thrown, contextId, tokens) {
+      if (tokens) count(tokens)
       const failed = last()
       if (failed && failed.error === undefined) mark(failed, messageOf(thrown), 'answer')
       settle(contextId)

@@ -1,3 +1,4 @@
+import { toPrintable } from '../shared/text.ts'
 import { type ConversationMessage, isToolCall } from './domain/domain.ts'
 import type { EvalResults } from './results/results.ts'
 import { isMeasured, isSuccess, type Simulation } from './results/simulation.ts'
@@ -58,9 +59,9 @@ ${simulations.map(transcript).join('\n')}
 `
 }
 
-/** Text as HTML takes it. Everything that others wrote passes through here. */
+/** Text as HTML takes it, control characters written out. Everything that others wrote passes through here. */
 export function escapeHtml(text: string): string {
-  return text
+  return toPrintable(text)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
@@ -390,7 +391,7 @@ export function toMarkdown(results: EvalResults): string {
 }
 
 function escapeCell(text: string): string {
-  return text
+  return toPrintable(text)
     .replace(/[\r\n]+/g, ' ')
     .replaceAll('|', '\\|')
     .replaceAll('<', '&lt;')
@@ -429,7 +430,7 @@ export function toJUnit(results: EvalResults): string {
   const outcomes = simulations.map((one) => elements[outcomeOf(one)])
   const count = (kind: string): number => outcomes.filter((one) => one === kind).length
   const seconds = simulations.reduce((sum, { duration }) => sum + duration, 0).toFixed(3)
-  const name = escapeXml(`${info.environment_info.domain_name}: ${info.agent_info.name}`)
+  const name = escapeHtml(`${info.environment_info.domain_name}: ${info.agent_info.name}`)
   const counts = `tests="${simulations.length}" failures="${count('failure')}" errors="${count('error')}" skipped="${count('skipped')}" time="${seconds}"`
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -444,20 +445,10 @@ export function toJUnit(results: EvalResults): string {
 
 function toCase(simulation: Simulation, domain: string): string {
   const { task_id, trial, duration, reward_info, termination_reason, error } = simulation
-  const head = `    <testcase classname="${escapeXml(domain)}" name="${escapeXml(`${task_id} #${trial + 1}`)}" time="${duration.toFixed(3)}"`
+  const head = `    <testcase classname="${escapeHtml(domain)}" name="${escapeHtml(`${task_id} #${trial + 1}`)}" time="${duration.toFixed(3)}"`
   const outcome = elements[outcomeOf(simulation)]
   if (outcome === 'passed') return `${head}/>`
   const why = error ?? reward_info.info.note ?? JSON.stringify(reward_info.reward_breakdown)
-  const body = `<${outcome} message="${escapeXml(`${termination_reason}: ${why}`)}"/>`
+  const body = `<${outcome} message="${escapeHtml(`${termination_reason}: ${why}`)}"/>`
   return `${head}>${body}</testcase>`
-}
-
-/** Text as XML takes it: characters that XML forbids are left out. */
-function escapeXml(text: string): string {
-  const allowed = [...text].filter((char) => char >= ' ' || char === '\n' || char === '\t').join('')
-  return allowed
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }

@@ -145,8 +145,8 @@ function readRequest(message: Message): EvaluatorRequest {
     const request = readValue(value)
     if (request) return request
   }
-  if (/\bdomains?\b/i.test(text)) return { skill: 'list_domains' }
-  if (/\b(results|evaluations)\b/i.test(text)) return { skill: 'get_evaluation_results' }
+  if (/(\b|_)domains?\b/i.test(text)) return { skill: 'list_domains' }
+  if (/(\b|_)(results|evaluations)\b/i.test(text)) return { skill: 'get_evaluation_results' }
   throw new ValidationError(
     'Ask for run_evaluation {"agent_endpoint", "domain"}, list_domains, or get_evaluation_results {"evaluation_id"}',
   )

@@ -13,7 +13,7 @@ import { checkMetrics, createCollector, type ProtocolMetrics } from '../../src/e
 import { type Simulation, SimulationFault } from '../../src/eval/results/simulation.ts'
 import { runEvaluation } from '../../src/eval/run/evaluate.ts'
 import { silent } from '../../src/shared/log.ts'
-import { agentSays, servePeer } from '../eval/serving.ts'
+import { agentSays, servePeer, v10Card } from '../eval/serving.ts'
 import { smallDomain } from '../eval/small-domain.ts'
 
 const endpoint = 'https://agent.example.com'
@@ -45,6 +45,15 @@ describe('A2AConfig', () => {
   ])('S001-97, S001-98: %j is a ValidationError', (input, words) => {
     expect(make(input)).toThrow(ValidationError)
     expect(make(input)).toThrow(words)
+  })
+
+  test('S001-9, S001-10: the timeout is checked before the scheme, which is written as in the seed', () => {
+    const both = make({ endpoint: 'ftp://x/', timeout: 0 })
+    expect(both).toThrow('timeout must be positive, got 0')
+    const scheme = 'endpoint must start with http:// or https://, got'
+    for (const given of ['ftp://x', 'HTTP://x', ' http://x', 'http:/x', 'x.example'])
+      expect(make({ endpoint: given })).toThrow(new ValidationError(`${scheme} ${given}`))
+    expect(make({ endpoint: 'http://' })).toThrow(`${scheme} http:`)
   })
 
   test('S001-2: a token that is null is none', () => {
@@ -90,6 +99,89 @@ describe('what is counted', () => {
   })
 })
 
+/** What an agent with these input modes gets, and what an evaluation makes of its answers. */
+async function evaluateWith(modes: readonly string[]) {
+  const call = { tool_call: { name: 'add_book', arguments: { title: 'Ulysses' } } }
+  const peer = await servePeer(
+    ({ params }, index) => {
+      const isTaken = params.message.parts.every((part) => 'text' in part || modes.length !== 1)
+      if (!isTaken) return { error: { code: -32005, message: 'ContentTypeNotSupported' } }
+      return agentSays(index === 0 ? JSON.stringify(call) : 'Added, there are 2.')
+    },
+    { card: (url) => ({ ...v10Card(url), defaultInputModes: modes }) },
+  )
+  const agent = { endpoint: peer.url }
+  const { simulations } = await runEvaluation({ agent, domain: smallDomain() })
+  const sent = peer.requests.filter(({ rpc }) => rpc !== '').map(({ params }) => params.message)
+  return { sent, simulation: simulations[0] }
+}
+
+describe('what is sent', () => {
+  test('S001-28, S001-34, S001-87: text alone to an agent that takes text alone', async () => {
+    for (const modes of [['text/plain'], ['text']]) {
+      const { sent, simulation } = await evaluateWith(modes)
+      expect(simulation).toMatchObject({ reward_info: { reward: 1 } })
+      expect(sent).toHaveLength(2)
+      for (const { parts } of sent) expect(parts.every((part) => 'text' in part)).toBe(true)
+      expect(JSON.stringify(sent[0])).toContain('<available_tools>')
+      expect(JSON.stringify(sent[1])).toContain('Tool result (id=')
+    }
+  })
+
+  test.each([
+    ['application/json'],
+    ['Application/JSON; v=1'],
+    ['application/*'],
+    ['json'],
+    ['*/*'],
+  ])('S001-28: the same text, and data beside it, to an agent that takes %s', async (mode) => {
+    const { sent, simulation } = await evaluateWith(['text/plain', mode])
+    expect(simulation).toMatchObject({ reward_info: { reward: 1 } })
+    expect(sent.map(({ parts }) => parts.filter((part) => 'data' in part).length)).toEqual([1, 1])
+    expect(JSON.stringify(sent[1])).toContain('Tool result (id=')
+  })
+})
+
+test("S001-54, S001-57: the seed's own card is read, in its snake case", async () => {
+  const card = (url: string) => ({
+    name: 'Peer',
+    url,
+    version: '1.0',
+    capabilities: { push_notifications: true },
+    default_input_modes: ['text/plain', 'image/png'],
+    security_schemes: { bearer: { type: 'http', scheme: 'bearer' } },
+    security: ['bearer'],
+  })
+  const peer = await servePeer(() => agentSays('Hello'), { card })
+  const place = openEndpoint(createA2AConfig({ endpoint: peer.url }), { log: silent })
+  onTestFinished(() => place.close())
+  expect(await place.discover()).toMatchObject({
+    capabilities: { pushNotifications: true },
+    defaultInputModes: ['text/plain', 'image/png'],
+    securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'bearer' } } },
+    securityRequirements: [{ schemes: { bearer: {} } }],
+  })
+})
+
+test('S001-47: an agent that gives two simulations one context is named in both', async () => {
+  const names = new Map<string, string>()
+  const peer = await servePeer(({ params }) => {
+    const { messageId } = params.message
+    names.set(messageId, messageId)
+    return agentSays('Sorry', names.size < 3 ? 'same' : messageId)
+  })
+  const { simulations } = await runEvaluation({
+    agent: { endpoint: peer.url },
+    domain: smallDomain(),
+    numTrials: 3,
+    maxConcurrency: 1,
+  })
+  const warned = simulations.map(({ warnings }) => warnings)
+  expect(warned[0]).toEqual([expect.stringMatching(/the context same .* add-ulysses #2/)])
+  expect(warned[1]).toEqual([expect.stringMatching(/the context same .* add-ulysses #1/)])
+  expect(warned[2]).toEqual([])
+})
+
 describe('ProtocolMetrics', () => {
   const record: ProtocolMetrics = {
     request_id: 'r',
@@ -124,6 +216,21 @@ describe('ProtocolMetrics', () => {
     expect(() => checkMetrics(lost)).not.toThrow()
   })
 
+  test('S001-78, S001-80: a request that fails has its input tokens', async () => {
+    for (const answer of [
+      { error: { code: -32603, message: 'broken' } },
+      { status: 500, body: '{}' },
+    ]) {
+      const peer = await servePeer(() => answer)
+      const agent = { endpoint: peer.url }
+      const { simulations } = await runEvaluation({ agent, domain: smallDomain(), maxRetries: 0 })
+      const [first] = simulations[0]?.protocol_metrics ?? []
+      expect(first).toMatchObject({ error: expect.any(String), token_source: expect.any(String) })
+      expect(first?.input_tokens).toBeGreaterThan(20)
+      expect(first).not.toHaveProperty('output_tokens')
+    }
+  })
+
   test('S001-75: a real run explains each', async () => {
     const broken = { error: { code: -32603, message: 'broken' } }
     for (const [answer, failed_at] of [
@@ -139,6 +246,18 @@ describe('ProtocolMetrics', () => {
 })
 
 describe('what is exported', () => {
+  test('S001-76: with prices each summary of metrics.json has its cost', async () => {
+    const saveTo = join(await directory(), 'run')
+    const peer = await servePeer(() => agentSays('Sorry'))
+    const prices = { agent: { input_per_million: 1_000_000, output_per_million: 1_000_000 } }
+    const agent = { endpoint: peer.url }
+    await runEvaluation({ agent, domain: smallDomain(), prices, saveTo })
+    const documents = JSON.parse(await readFile(join(saveTo, 'metrics.json'), 'utf8'))
+    for (const { summary } of documents)
+      expect(summary.estimated_cost_usd).toBe(summary.total_tokens)
+    expect(documents[0].summary.total_tokens).toBeGreaterThan(0)
+  })
+
   test('S001-77, S001-79: records of retried attempts and of discovery, with their trial', async () => {
     const saveTo = join(await directory(), 'run')
     const refusals = new Set([0, 2])

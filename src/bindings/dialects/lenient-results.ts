@@ -183,7 +183,8 @@ function decodeWebhooks(value: unknown): unknown {
  * @throws A2AError `invalidAgentResponse` for what is no card.
  */
 export function decodeCard(value: unknown): unknown {
-  const raw = asRaw(value)
+  const given = asRaw(value)
+  const raw = given && camelCased(given)
   if (!raw || raw.name === undefined || raw.name === null) throw nameless()
   const offered = quirks.nullOffers(raw.supportedInterfaces)
   const isOwn = Array.isArray(offered) ? offered.length > 0 : (offered ?? undefined) !== undefined

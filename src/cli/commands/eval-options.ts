@@ -95,7 +95,7 @@ export function addRunOptions(command: Command): Command {
         .choices(['a2a_agent', 'golden', 'idle'])
         .default('a2a_agent'),
     )
-    .option('--agent-a2a-endpoint <url>', 'base URL of the agent')
+    .option('--agent-a2a-endpoint <url>', 'base URL of the agent, instead of the argument')
     .option(
       '--agent-a2a-auth-token <token>',
       'bearer token; env:NAME or file:PATH reads it from there',
@@ -210,7 +210,9 @@ export async function openAgent(flags: RunFlags, domain: Domain): Promise<OpenAg
 
 async function toConfig(flags: RunFlags): Promise<A2AConfigInput> {
   if (flags.agentA2aEndpoint === undefined)
-    throw new ValidationError('--agent-a2a-endpoint is required when using a2a_agent')
+    throw new ValidationError(
+      '--agent-a2a-endpoint is required when using a2a_agent: corral eval run URL',
+    )
   return {
     endpoint: flags.agentA2aEndpoint,
     authToken: await readSecret(flags.agentA2aAuthToken),

@@ -38,7 +38,7 @@ import { systemClock, toTimestamp } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import { readUrl, toPrintableLine } from '../../shared/text.ts'
 import { addCommand, allowUnauthenticated, collect, exits, readSecret, toPort } from '../command.ts'
-import { CliError } from '../errors.ts'
+import { CliError, hintFor } from '../errors.ts'
 import { type Screen, stderr, stdout } from '../screen.ts'
 import { toColumns } from '../transcript.ts'
 import {
@@ -54,17 +54,17 @@ import {
   toUser,
 } from './eval-options.ts'
 
-/** Adds `corral eval run|rescore|report|compare|call|check|serve|list`. Exit codes: 0 done, 1 a gate failed, 2 could not run. */
+/** Adds `corral eval run|rescore|report|compare|call|check|serve|list`. Exit codes: 0 done, 1 a gate failed, 2 could not run or measured nothing. */
 export function addEvalCommand(program: Command): void {
   const command = program.command('eval').description('measure how well an A2A agent does its job')
   const add = (usage: string, description: string, ...examples: string[]): Command =>
     addCommand(command, { usage, description, examples })
   addRunOptions(
     add(
-      'run',
-      'evaluate an agent',
-      'corral eval run --agent-a2a-endpoint http://localhost:3000',
-      'corral eval run --agent-a2a-endpoint http://localhost:3000 --baseline last-week --max-drop 0.05',
+      'run [url]',
+      'evaluate the agent at a URL',
+      'corral eval run http://localhost:3000',
+      'corral eval run http://localhost:3000 --baseline last-week --max-drop 0.05',
     ),
   ).action(guarded(runCommand))
   addJudgeOptions(
@@ -116,13 +116,32 @@ function guarded<A extends readonly unknown[]>(
 ): (...args: A) => Promise<void> {
   return exits((...args: A) =>
     action(...args).catch((cause) => {
-      throw new CliError(cause instanceof Error ? cause.message : String(cause), { cause })
+      const hint = evalHint(cause)
+      throw new CliError(cause instanceof Error ? cause.message : String(cause), {
+        cause,
+        ...(hint !== undefined && { hint }),
+      })
     }),
   )
 }
 
-/** Runs an evaluation as the flags say. Gives the exit code: 0 it ran, 1 a gate failed. */
-async function runCommand(flags: RunFlags): Promise<number> {
+/** The flags of other commands, as an evaluation calls them. */
+const flagNames: readonly (readonly [usual: string, own: string])[] = [
+  ['--no-verify-ssl', '--agent-a2a-no-verify-ssl'],
+  ['--bearer-token, --api-key or --oauth-client-id', '--agent-a2a-auth-token'],
+  ['--timeout', '--agent-a2a-timeout'],
+]
+
+/** What to do about an error; where there is no card, about the reason. */
+function evalHint(error: unknown): string | undefined {
+  const isDiscovery = error instanceof Error && error.name === 'A2ADiscoveryError'
+  const { hint } = hintFor((isDiscovery ? error.cause : undefined) ?? error) ?? {}
+  return flagNames.reduce((words, [usual, own]) => words?.replace(usual, own), hint)
+}
+
+/** Runs an evaluation as the flags say. Gives the exit code: 0 it ran, 1 a gate failed, 2 nothing was measured. */
+async function runCommand(url: string | undefined, given: RunFlags): Promise<number> {
+  const flags = withUrl(url, given)
   const domain = await chooseDomain(flags.domain, flags.tau2Data)
   const agent = await openAgent(flags, domain)
   try {
@@ -130,6 +149,16 @@ async function runCommand(flags: RunFlags): Promise<number> {
   } finally {
     await agent.close()
   }
+}
+
+/** The agent may be named by an argument instead of `--agent-a2a-endpoint`. */
+function withUrl(url: string | undefined, flags: RunFlags): RunFlags {
+  if (url === undefined) return flags
+  if (flags.agent !== 'a2a_agent')
+    throw new ValidationError(`--agent ${flags.agent} needs no URL: it is an agent of ours`)
+  if (flags.agentA2aEndpoint !== undefined)
+    throw new ValidationError('The agent is named twice: by the URL and by --agent-a2a-endpoint')
+  return { ...flags, agentA2aEndpoint: url }
 }
 
 /** The domain that a flag or an argument names; a name that it had once is understood, with a note. */
@@ -302,6 +331,12 @@ function report(
   if (!flags.json && runs.length > 1) stdout.write(`Spread: ${JSON.stringify(spreadOf(runs))}\n`)
   const reasons = verdicts.flatMap((verdict) => verdict.reasons)
   for (const reason of reasons) stderr.write(`Gate: ${reason}\n`)
+  const unmeasured = runs.find(({ summary }) => summary.measured === 0)
+  if (unmeasured) {
+    const why = unmeasured.simulations[0]?.error ?? 'there was no simulation'
+    stderr.write(`${toPrintableLine(`corral: Nothing was measured: ${why}`)}\n`)
+    return 2
+  }
   return reasons.length > 0 ? 1 : 0
 }
 
@@ -329,7 +364,8 @@ async function rescoreCommand(path: string, flags: RescoreFlags): Promise<number
     ...(judge && { judge }),
     ...(prices && { prices }),
   })
-  if (flags.saveTo !== undefined && report.results) await saveResults(flags.saveTo, report.results)
+  if (flags.saveTo !== undefined && report.results)
+    await saveResults(flags.saveTo, report.results, prices)
   const words = `${report.simulations.length} simulations scored again, ${report.changed} rewards changed`
   if (flags.json) stdout.write(`${JSON.stringify(report, null, 2)}\n`)
   else {

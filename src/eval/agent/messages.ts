@@ -59,18 +59,25 @@ export interface ToolCallRequest {
 
 /**
  * Makes the message that tells the agent what is new. As long as the agent has named no context it cannot remember
- * anything, so the message then has everything: policy, tools as text and with their schemas, and the conversation so
- * far.
+ * anything, so the message then has everything: policy, tools, and the conversation so far. Everything is there as text;
+ * schemas of tools and their results come as data too where the agent's card takes `application/json`.
  */
 export function toA2A(input: AgentInput, state: A2AAgentState, intro: Introduction): A2AMessage {
   const opening = state.contextId === undefined
   const parts = [...(opening ? introduce(state, intro) : []), ...inputParts(input)]
+  const taken = takesData(state) ? parts : parts.filter((part) => 'text' in part)
   return checkOutgoing(
-    userMessage(parts, {
+    userMessage(taken, {
       ...(state.contextId !== undefined && { contextId: state.contextId }),
       ...(state.taskId !== undefined && { taskId: state.taskId }),
     }),
   )
+}
+
+const dataMode = /^(\*|\*\/\*|data|json|application\/\*|application\/([^;]*\+)?json)\s*(;|$)/i
+
+function takesData({ agentCard }: A2AAgentState): boolean {
+  return agentCard?.defaultInputModes.some((mode) => dataMode.test(mode.trim())) ?? false
 }
 
 function introduce(state: A2AAgentState, { policy, tools }: Introduction): Part[] {

@@ -186,7 +186,8 @@ async function askAgent(context: AskContext, question: AgentQuestion): Promise<T
     measured.end(tokensOf(question, answer, counter), answer.contextId ?? state.contextId)
     return answer
   } catch (error) {
-    measured.fail(error, state.contextId)
+    const input = tokensIn(message.parts, counter)
+    measured.fail(error, state.contextId, { input, source: counter.source })
     const fault = toSimulationFault(error, measured.lastStatus())
     if (signal.aborted && taskId !== undefined) await giveUp(context, client, taskId)
     throw fault
@@ -424,9 +425,10 @@ export interface A2AConfigInput {
  */
 export function createA2AConfig(input: A2AConfigInput): A2AConfig {
   const { timeout = 300, verifySsl = true, credentialOrigins } = input ?? {}
-  const endpoint = checkEndpoint(input?.endpoint)
-  const authToken = checkToken(input.authToken)
+  const given = requireEndpoint(input?.endpoint)
   checkTimeout(timeout)
+  const endpoint = checkEndpoint(given)
+  const authToken = checkToken(input.authToken)
   if (typeof verifySsl !== 'boolean')
     throw new ValidationError(`verify_ssl must be a boolean, got ${shown(verifySsl)}`)
   checkOrigins(credentialOrigins ?? [])
@@ -440,12 +442,16 @@ export function createA2AConfig(input: A2AConfigInput): A2AConfig {
   return Object.freeze(config)
 }
 
-function checkEndpoint(given: unknown): string {
+function requireEndpoint(given: unknown): string {
   if (given === undefined || given === null) throw new ValidationError('endpoint is required')
   if (typeof given !== 'string')
     throw new ValidationError(`endpoint must be a string, got ${shown(given)}`)
+  return given
+}
+
+function checkEndpoint(given: string): string {
   const endpoint = trimEnd(given, '/')
-  if (!/^https?:\/\//i.test(endpoint))
+  if (!/^https?:\/\//.test(endpoint))
     throw new ValidationError(`endpoint must start with http:// or https://, got ${endpoint}`)
   const url = readUrl(endpoint)
   if (!url) throw new ValidationError('endpoint must be a valid URL')

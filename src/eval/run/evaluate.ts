@@ -46,14 +46,14 @@ export async function runEvaluation(
     try {
       const { prices, scorers } = options
       const counter = options.counter ?? (await createTokenCounter())
-      const baseline = await warmUp(plan, counter, scorers)
+      const baseline = await warmUp(plan, { endpoint, counter, scorers })
       const lagOf = measureLag()
       const simulations = await runJobs(options, plan, { endpoint, journal, metricsLog, counter })
       const harness_lag = lagOf()
       const { head } = journal
       const finished = { endpoint, head, simulations, baseline, harness_lag, prices }
       const results = await toResults(plan, finished)
-      if (options.saveTo !== undefined) await saveResults(options.saveTo, results)
+      if (options.saveTo !== undefined) await saveResults(options.saveTo, results, prices)
       return results
     } finally {
       await Promise.all([journal.close(), metricsLog.close()])
@@ -84,14 +84,19 @@ async function openJournal(
   )
 }
 
+interface WarmUp {
+  readonly endpoint: Endpoint
+  readonly counter: TokenCounter
+  readonly scorers: readonly Scorer[] | undefined
+}
+
 /**
  * Does once, before anything is measured, what the first simulations would pay for: opens and scores worlds, which gives
  * the baseline, and counts the tokens of what opens every conversation. The agent hears nothing of it.
  */
 async function warmUp(
   { domain, tasks }: EvaluationPlan,
-  counter: TokenCounter,
-  scorers: readonly Scorer[] | undefined,
+  { endpoint, counter, scorers }: WarmUp,
 ): Promise<readonly TaskBaseline[]> {
   const baseline = await doNothingBaseline(domain, tasks, scorers)
   const [first] = tasks
@@ -99,7 +104,8 @@ async function warmUp(
   const world = first && (await domain.open(first).catch(() => undefined))
   if (world) {
     const introduction = { policy: domain.policy, tools: world.tools }
-    tokensIn(toA2A(spoken('user', greeting), initialState(), introduction).parts, counter)
+    const state = initialState([], await endpoint.discover())
+    tokensIn(toA2A(spoken('user', greeting), state, introduction).parts, counter)
     await world.close()
   }
   return baseline

@@ -18,6 +18,7 @@ import {
 import { dirname, join } from 'node:path'
 import { finished as streamFinished } from 'node:stream/promises'
 import type { AgentCard } from '../../protocol/types.ts'
+import type { Logger } from '../../shared/log.ts'
 import { lockFile } from '../../store/sqlite/open.ts'
 import type { Endpoint } from '../agent/under-test.ts'
 import { isJsonObject, tryParse, ValidationError } from '../base.ts'
@@ -193,7 +194,8 @@ interface Finished {
 
 /** The document of a finished run. */
 export async function toResults(plan: EvaluationPlan, finished: Finished): Promise<EvalResults> {
-  const { endpoint, head, simulations, baseline, harness_lag, prices } = finished
+  const { endpoint, head, baseline, harness_lag, prices } = finished
+  const simulations = withSharedContexts(finished.simulations, plan.log)
   const discovery_metrics = endpoint.discoveryMetrics().map(toDict)
   return {
     format: 'corral-eval/1',
@@ -207,6 +209,27 @@ export async function toResults(plan: EvaluationPlan, finished: Finished): Promi
     harness_lag,
     summary: summariseRun({ simulations, baseline, discovery_metrics }, prices),
   }
+}
+
+/** A context belongs to one simulation: an agent that gives it to two may have mixed their conversations. */
+function withSharedContexts(all: readonly Simulation[], log: Logger): readonly Simulation[] {
+  const sharing = new Map<string, string[]>()
+  for (const { context_id: id, ...one } of all)
+    if (id !== undefined) sharing.set(id, [...(sharing.get(id) ?? []), nameOf(one)])
+  for (const [context, simulations] of sharing)
+    if (simulations.length > 1)
+      log.warn({ context, simulations }, 'the agent used one context for several simulations')
+  return all.map((one) => {
+    const others = (sharing.get(one.context_id ?? '') ?? []).filter((name) => name !== nameOf(one))
+    if (others.length === 0) return one
+    const named = others.slice(0, 3).join(', ') + (others.length > 3 ? ', …' : '')
+    const warning = `The agent used the context ${one.context_id} for ${named} too: what was said may be mixed`
+    return { ...one, warnings: [...one.warnings, warning] }
+  })
+}
+
+function nameOf({ task_id, trial }: Pick<Simulation, 'task_id' | 'trial'>): string {
+  return `${task_id} #${trial + 1}`
 }
 
 function toInfo(plan: EvaluationPlan, card: AgentCard): EvalInfo {
@@ -270,12 +293,17 @@ async function idleReward(
   return (await scoreConversation({ domain, task, scorers, ...ended })).reward
 }
 
-/** Writes a run's results, metrics and reports; each file appears whole or not at all. */
-export async function saveResults(directory: string, results: EvalResults): Promise<void> {
+/** Writes a run's results, metrics and reports; each file appears whole or not at all. Metrics have a cost by `prices`. */
+export async function saveResults(
+  directory: string,
+  results: EvalResults,
+  prices?: PriceTable,
+): Promise<void> {
   await mkdir(directory, { recursive: true })
+  const price = prices?.agent
   const metrics = [
-    ...results.simulations.map((one) => toMetricsDocument(one.task_id, allRecords(one))),
-    toMetricsDocument(null, results.discovery_metrics),
+    ...results.simulations.map((one) => toMetricsDocument(one.task_id, allRecords(one), price)),
+    toMetricsDocument(null, results.discovery_metrics, price),
   ]
   const files: Readonly<Record<string, string>> = {
     'metrics.json': `${JSON.stringify(metrics, null, 2)}\n`,

@@ -9,7 +9,7 @@ import { run } from '../../../src/cli/program.ts'
 import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
 import { kestrel } from '../../../src/eval/domain/kestrel.ts'
 import { createServer, type Listening, listen } from '../../../src/server/index.ts'
-import { v10Card } from '../../eval/serving.ts'
+import { servePeer, v10Card } from '../../eval/serving.ts'
 
 const script = fileURLToPath(new URL('../../fixtures/eval/cli.ts', import.meta.url))
 const opened: Listening[] = []
@@ -34,6 +34,12 @@ beforeAll(async () => {
     await rm(directory, { recursive: true })
   }
 })
+
+/** An agent that presents its card, and answers whatever is sent with a status. */
+async function serveBroken(status: number): Promise<string> {
+  const { url } = await servePeer(() => ({ status, body: '{}' }))
+  return url
+}
 
 interface Ended {
   readonly stdout: string
@@ -190,6 +196,26 @@ describe('corral eval run', () => {
     expect(await why('--agent-a2a-endpoint', idle, '--domain', 'nowhere')).toContain(
       'There is no domain',
     )
+  })
+
+  test('exits 2 where nothing was measured, with the results and the reason', async () => {
+    const broken = await serveBroken(503)
+    const flags = ['--num-tasks', '2', '--max-retries', '0', '--save-to', join(directory, 'broken')]
+    const { code, stdout, stderr } = await corral('run', broken, ...flags)
+    expect(code).toBe(2)
+    expect(stdout).toMatch(/Faults +agent 0, user 0, infrastructure 2/)
+    expect(stderr).toMatch(/^corral: Nothing was measured: .*503/m)
+  })
+
+  test('takes the URL of the agent as its argument', async () => {
+    const some = ['--task-ids', 'departed', '--json', '--save-to']
+    const { code, stdout } = await corral('run', idle, ...some, join(directory, 'argument'))
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout).info.agent_info.endpoint).toBe(idle)
+    const both = await corral('run', idle, '--agent-a2a-endpoint', golden)
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('twice')])
+    const own = await corral('run', idle, '--agent', 'golden')
+    expect([own.code, own.stderr]).toEqual([2, expect.stringContaining('--agent golden')])
   })
 
   test('exits 2 for a flag that there is not', async () => {

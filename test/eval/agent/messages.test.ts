@@ -4,7 +4,7 @@ import { ValidationError } from '../../../src/eval/base.ts'
 import { spoken, type ToolMessage } from '../../../src/eval/domain/domain.ts'
 import { initialState } from '../../../src/eval/results/simulation.ts'
 import { textOf } from '../../../src/protocol/task.ts'
-import type { Message, Part, Task, TaskState } from '../../../src/protocol/types.ts'
+import type { AgentCard, Message, Part, Task, TaskState } from '../../../src/protocol/types.ts'
 
 const tools = [
   {
@@ -17,7 +17,17 @@ const tools = [
   },
 ]
 const intro = { policy: 'Be kind.', tools }
-const greeted = initialState([spoken('assistant', 'Hi! How can I help you today?')])
+const card: AgentCard = {
+  name: 'Peer',
+  description: 'Takes data',
+  version: '1',
+  supportedInterfaces: [],
+  capabilities: {},
+  defaultInputModes: ['text/plain', 'application/json'],
+  defaultOutputModes: ['text/plain'],
+  skills: [],
+}
+const greeted = initialState([spoken('assistant', 'Hi! How can I help you today?')], card)
 const none = { taskId: undefined, artifactsRead: {} }
 
 describe('the first message', () => {

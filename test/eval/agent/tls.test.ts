@@ -4,7 +4,8 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { run } from '../../../src/cli/program.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { agentMessage, v10Card } from '../serving.ts'
 import { smallDomain } from '../small-domain.ts'
@@ -45,7 +46,16 @@ describe('an agent behind a certificate that nobody signed', () => {
     const domain = smallDomain()
     await expect(runEvaluation({ agent: { endpoint: url }, domain })).rejects.toMatchObject({
       name: 'A2ADiscoveryError',
+      message: expect.stringMatching(
+        /^No agent card at https.*: its certificate is not trusted \(\w+\)/,
+      ),
     })
+    const output = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    expect(await run(['eval', 'run', url])).toBe(2)
+    process.exitCode = 0
+    const words = output.mock.calls.join('')
+    output.mockRestore()
+    expect(words).toContain('NODE_EXTRA_CA_CERTS=FILE, or try --agent-a2a-no-verify-ssl')
     const { summary } = await runEvaluation({ agent: { endpoint: url, verifySsl: false }, domain })
     expect(summary.measured).toBe(1)
   })

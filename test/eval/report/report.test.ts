@@ -10,6 +10,7 @@ import { createGoldenAgent } from '../../../src/eval/agent/reference-agents.ts'
 import { kestrel } from '../../../src/eval/domain/kestrel.ts'
 import { toHtml, toJUnit, toMarkdown } from '../../../src/eval/report.ts'
 import type { EvalResults } from '../../../src/eval/results/results.ts'
+import type { Simulation } from '../../../src/eval/results/simulation.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { saveResults } from '../../../src/eval/run/journal.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
@@ -73,6 +74,19 @@ describe('reports', () => {
     expect(html).not.toMatch(/<script|src=["']?http|<link|@import|url\(/)
     expect(html).toContain("default-src 'none'")
     expect(html).toContain('&lt;script&gt;')
+  })
+
+  test('show what no page and no XML may hold as an escape', () => {
+    const nasty = 'a\u0000b\u001b[31m\ufffe\ud800\u202e'
+    const [first, ...rest] = results.simulations as [Simulation]
+    const said = first.messages.map((message) => ({ ...message, content: nasty }))
+    const one = { ...first, task_id: nasty, error: nasty, messages: said }
+    const run = { ...results, simulations: [one, ...rest] }
+    for (const text of [toHtml(run), toMarkdown(run), toJUnit(run)]) {
+      expect(text).toContain('a\\u0000b\\u001b[31m\\ufffe\\ud800\\u202e')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+      expect(text).not.toMatch(/[\u0000-\u0008\u001b\ufffe\u202e]/)
+    }
   })
 
   test('as HTML open in a browser: scores, charts, and conversations to read', async () => {

@@ -87,7 +87,10 @@ describe('the evaluator as an agent', () => {
     expect(await ask(client, 'list_domains')).toMatchObject({
       domains: [{ name: 'kestrel', num_tasks: 20 }],
     })
-    expect(dataOf(await client.sendMessage('list domains'))).toMatchObject({ domains: [{}] })
+    for (const words of ['list domains', 'list_domains', 'Which domains are there?'])
+      expect(dataOf(await client.sendMessage(words))).toMatchObject({ domains: [{}] })
+    for (const words of ['list results', 'get_evaluation_results'])
+      expect(dataOf(await client.sendMessage(words))).toEqual({ evaluations: [] })
     expect(await ask(client, 'get_evaluation_results')).toEqual({ evaluations: [] })
     const agent_endpoint = await serveAgent(createIdleAgent())
     const run = { domain: 'airline', agent_endpoint, task_ids: ['departed'], num_trials: 2 }
