@@ -26,6 +26,7 @@ const start = Date.UTC(2026, 0, 1)
 const one = { agent: 'bench', tenant: '', owner: 'one' }
 const many = { agent: 'bench', tenant: '', owner: 'many' }
 const middle = new Date(start + tasks * 50).toISOString()
+const beginning = new Date(start + 1_000).toISOString()
 const failed = 'TASK_STATE_FAILED'
 const completed = 'TASK_STATE_COMPLETED'
 
@@ -42,7 +43,9 @@ const lists: Readonly<Record<string, Omit<TaskListFilter, 'limit'>>> = {
   'context in many': { scope: many, contextId: 'big' },
   'context by state': { scope: one, contextId: 'all', state: failed },
   'context by time': { scope: one, contextId: 'all', timestampAfter: middle },
+  'context since the start': { scope: one, contextId: 'all', timestampAfter: beginning },
   time: { scope: many, timestampAfter: middle },
+  'time since the start': { scope: many, timestampAfter: beginning },
   'time by state': { scope: many, timestampAfter: middle, state: completed },
   'time by other state': { scope: many, timestampAfter: middle, state: failed },
 }

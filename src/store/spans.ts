@@ -5,7 +5,10 @@
  * `spanTasks` tasks each, and the table `span` stores how many tasks of each state have a status timestamp in each piece. So the
  * number of tasks since a moment is the sum of the spans that begin later, plus a count within the span that contains the moment.
  *
- * - list: empty for the scope's own, else a colon and the context's id.
+ * A list of more than `ungrouped` spans has groups of `groupSpans` spans as well, so that few rows are added up however long the
+ * list is. A group is stored like a span, and begins where its first span does.
+ *
+ * - list: empty for the scope's own, else a colon and the context's id. The groups of a list have `groupMark` before that.
  * - since: where the span begins; it ends where the next one does. `firstSpan` for the first span, and empty for the row that
  *   counts the whole list of a context. Scopes have no such row: the table `total` counts them.
  *
@@ -16,8 +19,8 @@
  * remembered. Until then a count takes longer and is just as exact. Tasks of the very same moment stay in one span, however
  * many they are.
  *
- * The migrations of both databases, and with them the functions in PostgreSQL, hold `spanTasks`, `uncounted`, `firstSpan` and
- * `afterAll` as literals: to change one of these there takes a new migration.
+ * The migrations of both databases, and with them the functions in PostgreSQL, hold these numbers and texts as literals: to
+ * change one of them there takes a new migration.
  */
 
 /** Tasks in a span when it is created. */
@@ -25,6 +28,15 @@ export const spanTasks = 1_000
 
 /** The longest list without spans, and the longest span that is not cut. */
 export const uncounted = 2_000
+
+/** Spans in a group when it is created. */
+export const groupSpans = 16
+
+/** The most spans of a list without groups, and of a group that is not cut. */
+export const ungrouped = 32
+
+/** Before the name of a list whose rows are groups of spans. */
+export const groupMark = '^'
 
 /** One in so many writes has its lists checked; a prime, so that lists written in turn are all sampled. */
 export const sampleEvery = 499

@@ -8,7 +8,7 @@ import {
   toTaskPage,
 } from '../documents.ts'
 import type { ClusterFacts, ReplicaFacts } from '../feed.ts'
-import { afterAll, listOf } from '../spans.ts'
+import { afterAll, groupMark, listOf } from '../spans.ts'
 import type { ListConditions, LogRecord, Scope, Store, TaskPage } from '../store.ts'
 import {
   type DatabaseRow,
@@ -148,8 +148,12 @@ function totalOf(filter: TaskFilter, { schema }: Names): SqlStatement {
     return { name, text, values }
   }
   const later = `${spans} AND since > ${after}`
-  const text = `SELECT coalesce((SELECT sum(tasks) ${later} ${ofState}), 0) + (${count}
-    AND t.timestamp < coalesce((SELECT since ${later} ORDER BY since LIMIT 1), '${afterAll}')) AS total`
+  const groups = later.replace('t.list = ', `t.list = '${groupMark}' || `)
+  const next = (rows: string): string =>
+    `coalesce((SELECT since ${rows} ORDER BY since LIMIT 1), '${afterAll}')`
+  const sum = (rows: string): string => `coalesce((SELECT sum(tasks) ${rows} ${ofState}), 0)`
+  const text = `SELECT ${sum(groups)} + ${sum(`${later} AND since < ${next(groups)}`)}
+    + (${count} AND t.timestamp < ${next(later)}) AS total`
   return { name, text, values }
 }
 

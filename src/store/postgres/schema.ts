@@ -207,8 +207,8 @@ function mustKnow({ schema, oldestReader }: Version, known: number): void {
  *   not know it count too. Each writer shares one of 64 locks for each list that it counts in; the statement that cuts a list
  *   into other spans has that lock to itself, so no task is counted in a span that is being replaced. A list that has become
  *   long gets its spans from the newest back, 20,000 tasks in a transaction, so that no writer waits long for the lock. Until
- *   the first span (' ') is there, tasks before the oldest span are counted row by row, and the list of a context has no row
- *   for the whole list.
+ *   the first span (' ') is there, tasks before the oldest span are counted row by row, the list of a context has no row for
+ *   the whole list, and no list has groups.
  *
  * Documents are text: jsonb refuses U+0000 and changes the order of members. Timestamps are ISO 8601 text, which sorts.
  */
@@ -364,6 +364,29 @@ RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
   END
 $body$;
 
+CREATE FUNCTION {s}.group_spans(of_scope text, of_list text)
+RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+  DECLARE
+    cut record;
+  BEGIN
+    FOR cut IN
+      SELECT g.since, g.next FROM (
+        SELECT since, coalesce(lead(since) OVER (ORDER BY since), '~') AS next FROM (
+          SELECT ' ' COLLATE "C" AS since
+          UNION SELECT since FROM {s}.span WHERE scope = of_scope AND list = '^' || of_list) d) g
+      WHERE 32 < (SELECT count(DISTINCT since) FROM {s}.span f
+        WHERE scope = of_scope AND list = of_list AND f.since >= g.since AND f.since < g.next)
+    LOOP
+      DELETE FROM {s}.span WHERE scope = of_scope AND list = '^' || of_list AND since = cut.since;
+      INSERT INTO {s}.span SELECT of_scope, '^' || of_list, first, state, 0, sum(tasks) FROM (
+          SELECT state, tasks, min(since) OVER (PARTITION BY place) AS first FROM (
+            SELECT state, tasks, since, (dense_rank() OVER (ORDER BY since) - 1) / 16 AS place FROM {s}.span
+            WHERE scope = of_scope AND list = of_list AND since >= cut.since AND since < cut.next) r) p
+        GROUP BY first, state;
+    END LOOP;
+  END
+$body$;
+
 CREATE FUNCTION {s}.cut_spans(of_scope text, of_list text)
 RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '200ms'
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $body$
@@ -398,15 +421,19 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $b
           WHERE scope = of_scope AND list = of_list GROUP BY scope, list, state;
       END IF;
     END IF;
+    DELETE FROM {s}.span WHERE scope = of_scope AND list = '^' || of_list AND since <> ' ' AND since IN (
+      SELECT since FROM {s}.span WHERE scope = of_scope AND list = '^' || of_list GROUP BY since HAVING sum(tasks) = 0);
     FOR cut IN
       SELECT since, sum(tasks) AS tasks, coalesce(lead(since) OVER (ORDER BY since), '~') AS next FROM {s}.span
       WHERE scope = of_scope AND list = of_list AND since <> '' GROUP BY since
     LOOP
-      CONTINUE WHEN cut.tasks BETWEEN 1 AND 2000 OR (cut.tasks = 0 AND cut.since = ' ');
+      CONTINUE WHEN cut.tasks BETWEEN 1 AND 2000 OR (cut.tasks = 0 AND (cut.since = ' ' OR EXISTS (
+        SELECT 1 FROM {s}.span WHERE scope = of_scope AND list = '^' || of_list AND since = cut.since)));
       DELETE FROM {s}.span WHERE scope = of_scope AND list = of_list AND since = cut.since;
       CONTINUE WHEN cut.tasks = 0;
       PERFORM {s}.fill_spans(of_scope, of_list, cut.since, cut.next);
     END LOOP;
+    PERFORM {s}.group_spans(of_scope, of_list);
     RETURN false;
   END
 $body$;
@@ -414,7 +441,7 @@ $body$;
 
 /**
  * Counts the rows of a query. The locks come first, so that the spans are read as other statements left them. The row of the
- * whole list is written where there is one: scopes have the table `total` instead.
+ * whole list and that of the group are written where there are any: scopes have the table `total` for the first.
  */
 function counting(rows: string): string {
   const lists = "CROSS JOIN LATERAL (VALUES (''), (':' || r.context_id)) l (list)"
@@ -422,12 +449,14 @@ function counting(rows: string): string {
         SELECT DISTINCT hashtext(r.scope || l.list) & 63 AS lock FROM (${rows}) r ${lists} ORDER BY 1) k;
       IF NOT FOUND THEN RETURN NULL; END IF;
       INSERT INTO {s}.span AS o
-        SELECT r.scope, l.list, s.since, r.state, pg_backend_pid() & 15, sum(r.step)
+        SELECT r.scope, s.list, s.since, r.state, pg_backend_pid() & 15, sum(r.step)
         FROM (${rows}) r ${lists} CROSS JOIN LATERAL (
           SELECT p.since FROM {s}.span p WHERE p.scope = r.scope AND p.list = l.list AND p.since <= r.timestamp
           ORDER BY p.since DESC LIMIT 1) f CROSS JOIN LATERAL (
-          SELECT f.since UNION ALL SELECT w.since FROM (SELECT p.since FROM {s}.span p
-            WHERE p.scope = r.scope AND p.list = l.list ORDER BY p.since LIMIT 1) w WHERE w.since = '') s
+          SELECT l.list, f.since UNION ALL SELECT l.list, w.since FROM (SELECT p.since FROM {s}.span p
+            WHERE p.scope = r.scope AND p.list = l.list ORDER BY p.since LIMIT 1) w WHERE w.since = ''
+          UNION ALL (SELECT p.list, p.since FROM {s}.span p WHERE p.scope = r.scope AND p.list = '^' || l.list
+            AND p.since <= r.timestamp ORDER BY p.since DESC LIMIT 1)) s
         GROUP BY 1, 2, 3, 4 HAVING sum(r.step) <> 0 ORDER BY 1, 2, 3, 4
       ON CONFLICT (scope, list, since, state, part) DO UPDATE SET tasks = o.tasks + excluded.tasks;`
 }

@@ -11,7 +11,7 @@ import {
   toRecords,
   toTaskPage,
 } from '../documents.ts'
-import { afterAll, listOf } from '../spans.ts'
+import { afterAll, groupMark, listOf } from '../spans.ts'
 import type {
   AllTasksFilter,
   ClaimRequest,
@@ -420,9 +420,13 @@ export function totalQuery(filter: TaskListFilter): Query {
     return { sql, values }
   }
   const after = conditions.bind(timestampAfter)
-  const next = `coalesce((SELECT since ${spans} AND since > ${after} ORDER BY since LIMIT 1), '${afterAll}')`
-  const left = count([`timestamp >= ${after}`, `timestamp < ${next}`])
-  const sql = `SELECT coalesce((SELECT sum(tasks) ${spans} AND since > ${after} ${ofState}), 0) + ${left} AS total`
+  const later = `${spans} AND since > ${after}`
+  const groups = later.replace('list = ', `list = '${groupMark}' || `)
+  const next = (rows: string): string =>
+    `coalesce((SELECT since ${rows} ORDER BY since LIMIT 1), '${afterAll}')`
+  const sum = (rows: string): string => `coalesce((SELECT sum(tasks) ${rows} ${ofState}), 0)`
+  const left = count([`timestamp >= ${after}`, `timestamp < ${next(later)}`])
+  const sql = `SELECT ${sum(groups)} + ${sum(`${later} AND since < ${next(groups)}`)} + ${left} AS total`
   return { sql, values }
 }
 

@@ -322,7 +322,7 @@ ALTER TABLE context_value_3 RENAME TO context_value;
 
 /**
  * The fourth schema: tasks by context from the start, and the counts of long lists. Lists of more than 2,000 tasks are
- * counted here in spans of about 1,000.
+ * counted here in spans of about 1,000, and more than 32 spans in groups of 16.
  */
 const fourth = `
 DROP TRIGGER IF EXISTS context_task_added;
@@ -358,6 +358,12 @@ INSERT INTO span SELECT scope, list, CASE place WHEN 0 THEN ' ' ELSE min(first) 
       SELECT scope, list, state, timestamp,
         (rank() OVER (PARTITION BY scope, list ORDER BY timestamp) - 1) / 1000 AS place FROM listed))
   GROUP BY scope, list, place, state;
+INSERT INTO span SELECT scope, '^' || list, first, state, sum(tasks) FROM (
+    SELECT *, min(since) OVER (PARTITION BY scope, list, place) AS first FROM (
+      SELECT *, (dense_rank() OVER (PARTITION BY scope, list ORDER BY since) - 1) / 16 AS place FROM span
+      WHERE since <> '' AND (scope, list) IN (
+        SELECT scope, list FROM span WHERE since <> '' GROUP BY scope, list HAVING count(DISTINCT since) > 32)))
+  GROUP BY scope, list, first, state;
 DROP VIEW listed;
 DROP TABLE long;
 `

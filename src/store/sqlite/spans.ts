@@ -1,4 +1,14 @@
-import { afterAll, firstSpan, listOf, sampleEvery, spanTasks, uncounted } from '../spans.ts'
+import {
+  afterAll,
+  firstSpan,
+  groupMark,
+  groupSpans,
+  listOf,
+  sampleEvery,
+  spanTasks,
+  uncounted,
+  ungrouped,
+} from '../spans.ts'
 import type { Connection, Row, Statement } from './driver.ts'
 
 /** Where a task is in the lists of its scope. */
@@ -17,10 +27,14 @@ export function toTaskPlace({ contextId, state, timestamp }: Row): TaskPlace {
   }
 }
 
-/** The spans of a scope's long lists: where each begins, in order. */
-interface ScopeSpans {
-  own: string[] | undefined
-  readonly contexts: Map<string, string[]>
+/** Where the spans of a long list begin, or its groups; by the name of the list. */
+type ScopeSpans = Map<string, string[]>
+
+/** A span, or a group of them, and where the next one begins. */
+interface CountedSpan {
+  readonly since: string
+  readonly tasks: number
+  readonly next: string
 }
 
 /** A change of one count within the transaction. */
@@ -58,9 +72,11 @@ export class Spans {
     if (step === 1) this.#sample(scope, place)
     const spans = this.#known.get(scope)
     if (spans === undefined) return
-    if (spans.own) this.#add(spans.own, { scope, list: listOf(undefined), place, step })
-    const ofContext = spans.contexts.get(place.contextId)
-    if (ofContext) this.#add(ofContext, { scope, list: listOf(place.contextId), place, step })
+    for (const list of [listOf(undefined), listOf(place.contextId)])
+      for (const name of [list, groupMark + list]) {
+        const starts = spans.get(name)
+        if (starts) this.#add(starts, { scope, list: name, place, step })
+      }
   }
 
   /** Before the transaction ends: writes the counts, and cuts lists that have become long. */
@@ -89,13 +105,11 @@ export class Spans {
     const scopes = new Map<number, ScopeSpans>()
     const sql = "SELECT DISTINCT scope, list, since FROM span WHERE since <> '' ORDER BY 1, 2, 3"
     for (const { scope, list, since } of this.#prepared(sql).all()) {
-      const spans = scopes.get(Number(scope)) ?? { own: undefined, contexts: new Map() }
+      const spans: ScopeSpans = scopes.get(Number(scope)) ?? new Map()
       scopes.set(Number(scope), spans)
-      const contextId = String(list).slice(1)
-      const starts = (list === '' ? spans.own : spans.contexts.get(contextId)) ?? []
-      starts.push(String(since))
-      if (list === '') spans.own = starts
-      else spans.contexts.set(contextId, starts)
+      const starts = spans.get(String(list))
+      if (starts) starts.push(String(since))
+      else spans.set(String(list), [String(since)])
     }
     return scopes
   }
@@ -128,26 +142,67 @@ export class Spans {
     for (const { scope, list, since, state, tasks } of this.#steps.values()) {
       if (tasks === 0) continue
       put.run(scope, list, since, state, tasks)
-      if (list !== '') put.run(scope, list, '', state, tasks)
+      if (list.startsWith(':')) put.run(scope, list, '', state, tasks)
     }
     this.#steps.clear()
   }
 
   /** Creates the spans of a list that has become long, cuts spans that have become long, and removes empty ones. */
   #cut(scope: number, contextId: string | undefined): void {
-    const place = [scope, listOf(contextId)] as const
-    const spans = this.#prepared(
-      `SELECT since, sum(tasks) AS tasks FROM span WHERE scope = ? AND list = ? AND since <> '' GROUP BY since`,
-    ).all(...place)
+    const list = listOf(contextId)
+    const groups = new Set<string>([firstSpan])
+    for (const { since, tasks } of this.#counted(scope, groupMark + list))
+      if (tasks > 0) groups.add(since)
+      else if (since !== firstSpan) this.#remove(scope, groupMark + list, since)
+    const spans = this.#counted(scope, list)
     if (spans.length === 0) this.#begin(scope, contextId)
-    for (const [i, { since, tasks }] of spans.entries()) {
-      const isEmpty = Number(tasks) === 0 && since !== firstSpan
-      if (!isEmpty && Number(tasks) <= uncounted) continue
-      const remove = 'DELETE FROM span WHERE scope = ? AND list = ? AND since = ?'
-      this.#prepared(remove).run(...place, String(since))
-      const next = String(spans[i + 1]?.since ?? afterAll)
-      if (!isEmpty) this.#fill(scope, contextId, { since: String(since), next })
-      this.#scopes = undefined
+    for (const { since, tasks, next } of spans) {
+      // The first span of a group stays with it.
+      const isEmpty = tasks === 0 && !groups.has(since)
+      if (!isEmpty && tasks <= uncounted) continue
+      this.#remove(scope, list, since)
+      if (!isEmpty) this.#fill(scope, contextId, { since, next })
+    }
+    this.#group(scope, list, [...groups])
+  }
+
+  /** The spans of a list, or its groups, in order. */
+  #counted(scope: number, list: string): readonly CountedSpan[] {
+    const sql = `SELECT since, sum(tasks) AS tasks, coalesce(lead(since) OVER (ORDER BY since), '${afterAll}') AS next
+      FROM span WHERE scope = ? AND list = ? AND since <> '' GROUP BY since ORDER BY since`
+    return this.#prepared(sql)
+      .all(scope, list)
+      .map(({ since, tasks, next }) => ({
+        since: String(since),
+        tasks: Number(tasks),
+        next: String(next),
+      }))
+  }
+
+  #remove(scope: number, list: string, since: string): void {
+    this.#prepared('DELETE FROM span WHERE scope = ? AND list = ? AND since = ?').run(
+      scope,
+      list,
+      since,
+    )
+    this.#scopes = undefined
+  }
+
+  /** Creates the groups of a list, and cuts those that have become long. */
+  #group(scope: number, list: string, starts: readonly string[]): void {
+    const isLong = `SELECT 1 FROM (SELECT DISTINCT since FROM span WHERE scope = ? AND list = ? AND since >= ? AND since < ?)
+      LIMIT 1 OFFSET ${ungrouped}`
+    for (const [i, since] of starts.entries()) {
+      const place = [scope, list, since, starts[i + 1] ?? afterAll] as const
+      if (this.#prepared(isLong).get(...place) === undefined) continue
+      this.#remove(scope, groupMark + list, since)
+      this.#prepared(
+        `INSERT INTO span SELECT scope, '${groupMark}' || list, first, state, sum(tasks) FROM (
+           SELECT *, min(since) OVER (PARTITION BY place) AS first FROM (
+             SELECT *, (dense_rank() OVER (ORDER BY since) - 1) / ${groupSpans} AS place FROM span
+             WHERE scope = ? AND list = ? AND since >= ? AND since < ?))
+         GROUP BY first, state`,
+      ).run(...place)
     }
   }
 

@@ -109,6 +109,50 @@ describePostgres('the counts of long lists in PostgreSQL', () => {
     }
   })
 
+  it('are added up by groups in a very long list, and stay exact as its tasks come and go', async () => {
+    await addTasks(45_000)
+    const cut = async () => {
+      for (const list of ['', `:${contextId}`])
+        while ((await database.query(cutting(schema).text, [column, list]))[0]?.more === true);
+    }
+    const starts = () =>
+      database.query(
+        `SELECT list, array_agg(DISTINCT since ORDER BY since) AS starts FROM ${schema}.span WHERE list LIKE '^%'
+         GROUP BY list ORDER BY list`,
+      )
+    await cut()
+    expect(await starts()).toMatchObject([
+      { list: '^', starts: { length: 3 } },
+      { list: `^:${contextId}`, starts: { length: 3 } },
+    ])
+    await expectExact()
+    // A list from the first group on reads no span of the others.
+    const spoil = (by: number) =>
+      database.query(
+        `UPDATE ${schema}.span SET tasks = tasks + $1 WHERE list NOT LIKE '^%' AND since > $2`,
+        [by, at(30_000)],
+      )
+    await spoil(1_000)
+    for (const filter of [{}, { contextId }]) {
+      const { total } = await store.list({ scope, limit: 1, timestampAfter: at(1), ...filter })
+      expect(total).toBe(45_000)
+    }
+    await spoil(-1_000)
+    await database.query(`DELETE FROM ${schema}.task WHERE timestamp BETWEEN $1 AND $2`, [
+      at(2),
+      at(40_000),
+    ])
+    await database.query(`UPDATE ${schema}.total SET tasks = tasks - 39999`)
+    await expectExact()
+    await cut()
+    expect(await starts()).toMatchObject([{ starts: { length: 2 } }, { starts: { length: 2 } }])
+    await expectExact()
+    await store.commit(
+      [1, 20_000, 39_000, 50_000].map((second) => write(`new ${second}`, { contextId, second })),
+    )
+    await expectExact()
+  })
+
   it('are completed where nothing is older than the last piece', async () => {
     await addTasks(19_999)
     const cut = () => database.query(cutting(schema).text, [column, `:${contextId}`])

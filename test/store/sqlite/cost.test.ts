@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { uncounted } from '../../../src/store/spans.ts'
+import { sampleEvery, uncounted } from '../../../src/store/spans.ts'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
 import { Spans } from '../../../src/store/sqlite/spans.ts'
 import { createRemove, createTrim } from '../../../src/store/sqlite/trim.ts'
@@ -160,6 +160,77 @@ test('a long list is counted in spans as it grows, and no list makes a table, an
   expect(new Set(spans.map((span) => span.list))).toEqual(new Set(['', ':long']))
   // A span is cut when one of so many writes is looked at.
   expect(Number(spans[0]?.tasks)).toBeLessThanOrEqual(uncounted + 1_000)
+})
+
+test('a very long list is added up by groups of spans, and stays exact as its tasks come and go', async () => {
+  const tasks = 45_000
+  const contextId = 'long'
+  const store = await open('t.db', { synchronous: 'NORMAL' })
+  await store.commit([write('first', { second: 0, contextId })])
+  const db = await openConnection(path('t.db'))
+  const copied =
+    'scope, context_id, version, busy, generation, build, snapshot_version, snapshot, state'
+  db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${tasks - 1})
+    INSERT INTO task (id, timestamp, ${copied}) SELECT 't' || i, strftime('%Y-%m-%dT%H:%M:%fZ',
+      ${Date.parse(at(0)) / 1_000} + i, 'unixepoch'), ${copied} FROM task, n;
+    UPDATE total SET tasks = ${tasks}`)
+  const starts = () =>
+    db
+      .prepare(
+        `SELECT list, count(DISTINCT since) AS starts FROM span WHERE list LIKE '^%' GROUP BY list`,
+      )
+      .all()
+  const expectExact = async (): Promise<void> => {
+    const count = db.prepare('SELECT count(*) AS total FROM task WHERE timestamp >= ?')
+    for (const timestampAfter of [0, 500, 17_000, 30_000, 40_001, 44_500].map(at))
+      for (const filter of [{ timestampAfter }, { timestampAfter, contextId }])
+        expect([filter, (await store.list({ scope, limit: 1, ...filter })).total]).toEqual([
+          filter,
+          count.get(timestampAfter)?.total,
+        ])
+  }
+  let written = 0
+  /** Writes as often as it takes for the lists to be checked. */
+  const cut = () =>
+    store.commit(
+      Array.from({ length: sampleEvery }, () =>
+        write(`new ${written}`, { second: tasks + written++, contextId, text: '' }),
+      ),
+    )
+  await cut()
+  expect(starts()).toEqual([
+    { list: '^', starts: 3 },
+    { list: '^:long', starts: 3 },
+  ])
+  await expectExact()
+  // A list from the first group on reads no span of the others.
+  const spoil = (by: number) =>
+    db.exec(
+      `UPDATE span SET tasks = tasks + ${by} WHERE list NOT LIKE '^%' AND since > '${at(34_000)}'`,
+    )
+  spoil(1_000)
+  for (const filter of [{}, { contextId }]) {
+    const { total } = await store.list({ scope, limit: 1, timestampAfter: at(1), ...filter })
+    expect(total).toBe(tasks - 1 + written)
+  }
+  spoil(-1_000)
+  const old = Array.from(
+    { length: 39_998 },
+    (_, i) => ({ type: 'deleteTask', id: `t${i + 2}` }) as const,
+  )
+  await store.commit(old)
+  await expectExact()
+  await cut()
+  expect(starts()).toEqual([
+    { list: '^', starts: 2 },
+    { list: '^:long', starts: 2 },
+  ])
+  await expectExact()
+  await store.commit(
+    [1, 20_000, 39_000].map((second) => write(`old ${second}`, { contextId, second })),
+  )
+  await expectExact()
+  db.close()
 })
 
 test('a step of retention takes away a part of a long log', async () => {

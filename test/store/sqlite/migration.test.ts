@@ -100,9 +100,9 @@ test('a large file of an older schema is counted and indexed before it opens, an
   db.prepare('PRAGMA journal_mode = WAL').get()
   migrate(db, migrations.slice(0, 3))
   db.exec(`INSERT INTO scope VALUES (1, 'agent', 'tenant', 'owner');
-    WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
+    WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 49999)
     INSERT INTO task (id, scope, context_id, state, timestamp, version, busy, generation, build, snapshot_version, snapshot)
-    SELECT 't' || i, 1, CASE i % 2 WHEN 0 THEN 'long' ELSE 'c' || i END, 'TASK_STATE_COMPLETED',
+    SELECT 't' || i, 1, CASE i % 10 WHEN 0 THEN 'long' ELSE 'c' || i END, 'TASK_STATE_COMPLETED',
       strftime('%Y-%m-%dT%H:%M:%fZ', ${Date.parse(at(0)) / 1_000} + i, 'unixepoch'), 1, 0, 1, '', 1,
       '{"status":{},"id":"' || hex(zeroblob(400)) || '"}' FROM n;
     INSERT INTO total SELECT scope, state, count(*) FROM task GROUP BY scope, state`)
@@ -115,15 +115,19 @@ test('a large file of an older schema is counted and indexed before it opens, an
     'The task store is migrated',
   ])
   const list = { scope, contextId: 'long', limit: 1 }
-  expect(await store.list(list)).toMatchObject({ total: 5_000, tasks: [{ head: { id: 't9998' } }] })
-  expect((await store.list({ ...list, timestampAfter: at(9_000) })).total).toBe(500)
-  expect((await store.list({ scope, limit: 1, timestampAfter: at(9_001) })).total).toBe(999)
+  expect(await store.list(list)).toMatchObject({
+    total: 5_000,
+    tasks: [{ head: { id: 't49990' } }],
+  })
+  expect((await store.list({ ...list, timestampAfter: at(9_000) })).total).toBe(4_100)
+  expect((await store.list({ scope, limit: 1, timestampAfter: at(9_001) })).total).toBe(40_999)
   const counted = await openConnection(path('t.db'))
   const spans = counted.prepare(`SELECT list, count(*) AS spans, sum(tasks) AS tasks FROM span
     WHERE since <> '' GROUP BY list ORDER BY list`)
   expect(spans.all()).toEqual([
-    { list: '', spans: 10, tasks: 10_000 },
+    { list: '', spans: 50, tasks: 50_000 },
     { list: ':long', spans: 5, tasks: 5_000 },
+    { list: '^', spans: 4, tasks: 50_000 },
   ])
   const whole = counted.prepare(`SELECT list, tasks FROM span WHERE since = ''`)
   expect(whole.all()).toEqual([{ list: ':long', tasks: 5_000 }])
