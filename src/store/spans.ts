@@ -35,7 +35,7 @@ export const groupSpans = 16
 /** The most spans of a list without groups, and of a group that is not cut. */
 export const ungrouped = 32
 
-/** Before the name of a list whose rows are groups of spans. */
+/** Stands before the name of a list in the rows of its groups. */
 export const groupMark = '^'
 
 /** One in so many writes has its lists checked; a prime, so that lists written in turn are all sampled. */
