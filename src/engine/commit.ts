@@ -295,14 +295,15 @@ const maxCommitBytes = 512 * 1024
 const maxRemembered = 1_000
 
 /**
- * Chooses what goes into the next commit. Mostly that is all that is dirty. Where that is too much, the principal that
- * waited longest commits one change, however large it is, and beside it go the changes of the principals that have the
- * fewest bytes in it, until the commit is full.
+ * Chooses what goes into the next commit. Mostly that is all that is dirty. Where that is too much, the changes of the
+ * principals that have the fewest bytes in it go first, until the commit is full. In every second of these commits, the
+ * principal that waited longest adds one change, however large it is: a small change waits for one large one at most.
  */
 class CommitShares {
-  /** The commit in which each principal last came first. */
+  /** The commit in which each principal last added a change of any size. */
   readonly #turns = new Map<string, number>()
   #commits = 0
+  #isLargeNext = false
 
   /** Takes the next commit's sources out of the dirty ones, or returns the set itself; the others keep their order. */
   take(dirty: Set<CommitSource>): Set<CommitSource> {
@@ -311,8 +312,8 @@ class CommitShares {
     for (const source of dirty) bytes += source.commitBytes
     if (bytes <= maxCommitBytes) return dirty
     const share = new Set<CommitSource>()
-    const first = this.#nextTurn(dirty)
-    if (first) share.add(first)
+    const large = this.#isLargeNext ? this.#nextTurn(dirty) : undefined
+    if (large) share.add(large)
     let left = maxCommitBytes
     for (const source of inFairOrder(dirty)) {
       if (share.has(source)) continue
@@ -320,6 +321,8 @@ class CommitShares {
       if (left < 0) break
       share.add(source)
     }
+    this.#isLargeNext = !large
+    if (share.size === 0) return this.take(dirty)
     for (const source of share) dirty.delete(source)
     return share
   }

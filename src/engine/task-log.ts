@@ -544,7 +544,7 @@ function isEnd(record: LogRecord): boolean {
 
 function tooManyLive(): A2AError {
   return new A2AError(
-    'processingError',
+    'unavailable',
     'The tasks that run hold as much as they may together; this one is given up. Send it again later',
   )
 }

@@ -3,7 +3,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { Committer } from '../../src/engine/commit.ts'
 import { bearer } from '../../src/server/index.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, Write } from '../../src/store/store.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
 
 const mib = 1024 * 1024
@@ -56,6 +56,27 @@ test('a commit holds so much and no more, and nobody waits for all of another', 
   for (const { bytes } of commits) expect(bytes).toBeLessThan(12 * mib)
   const endOf = (owner: string) => commits.findLastIndex(({ ended }) => ended.includes(owner))
   expect(endOf('ann')).toBeLessThan(endOf('mallory') / 2)
+})
+
+test('a small change waits for one large change at most', async () => {
+  const commits: string[][] = []
+  const store: Store = {
+    ...createMemoryStore(),
+    async commit(writes) {
+      commits.push(writes.map((write) => (write.type === 'deleteTask' ? write.id : '')))
+      await new Promise((resolve) => setImmediate(resolve))
+      return writes.map(() => ({ version: 1 }))
+    },
+  }
+  const committer = new Committer(store)
+  const change = (id: string, commitBytes: number, stored = () => {}): void => {
+    const reduce = (): readonly Write[] => [{ type: 'deleteTask', id }]
+    committer.enqueue({ commitBytes, principal: id, reduce, stored, refused: () => {} }, 'now')
+  }
+  for (const id of ['first', 'second', 'third', 'fourth']) change(id, mib)
+  change('small', 1, () => change('smaller', 1))
+  await committer.idle()
+  expect(commits).toEqual([['first'], ['small'], ['second', 'smaller'], ['third'], ['fourth']])
 })
 
 test('is idle where what waited has nothing left to write', async () => {

@@ -47,6 +47,14 @@ test('tasks that run hold so much together, one principal half; what ends makes 
   expect(JSON.stringify(await status('a', second))).toContain('as much as they may together')
   expect(await status('a', first)).toMatchObject({ state: 'TASK_STATE_WORKING' })
 
+  const chat = { model: 'speaker', messages: [{ role: 'user', content: '9' }] }
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer a' },
+    body: JSON.stringify(chat),
+  })
+  expect(answer.status).toBe(503)
+
   const others = await send('b')
   await new Promise((resolve) => setImmediate(resolve))
   expect(await status('b', others)).toMatchObject({ state: 'TASK_STATE_WORKING' })

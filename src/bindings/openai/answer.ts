@@ -294,7 +294,7 @@ class EventTextReader implements TextReader {
     if (finishOf(message?.metadata) === 'refusal') this.refusal = this.#failure
     const said = message?.metadata?.[errorExtension]
     const code = isFields(said) ? said.code : undefined
-    this.#code = modelErrors.find((one) => one === code)
+    this.#code = outcomeErrors.find((one) => one === code)
   }
 
   #message({ contextId, metadata, parts }: Message): string {
@@ -314,8 +314,11 @@ class EventTextReader implements TextReader {
   }
 }
 
-/** Errors of a model that a client may handle; all others are the task's failure. */
+/** Errors of a model that a client may handle. */
 const modelErrors = ['contextLengthExceeded', 'insufficientQuota', 'toolRoundLimit'] as const
+
+/** The errors that a task may end with under their own codes; all others are the task's failure. */
+const outcomeErrors = [...modelErrors, 'unavailable'] as const
 
 function isFailure(state: TaskState): boolean {
   return (

@@ -201,16 +201,16 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
   const answerMs = attemptMsOf(options.leaseMs)
   const links = Array.from({ length: count }, () => new DatabaseLink(options, answerMs))
   const free = [...links]
-  const waiting: ((link: DatabaseLink) => void)[] = []
+  const waiting = new WaitingStatements()
   let closed = false
 
-  async function take(): Promise<DatabaseLink> {
+  async function take({ name = '' }: SqlStatement): Promise<DatabaseLink> {
     if (closed) throw new A2AError('unavailable', 'The store is closed')
     const link = free.pop()
     if (link) return link
-    if (waiting.length >= maxWaiting)
+    if (waiting.size >= maxWaiting)
       throw new A2AError('unavailable', 'The task store is overloaded')
-    return new Promise((resolve) => waiting.push(resolve))
+    return new Promise((resolve) => waiting.add(name, resolve))
   }
 
   function giveBack(link: DatabaseLink): void {
@@ -219,8 +219,11 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
     else free.push(link)
   }
 
-  async function use<T>(work: (link: DatabaseLink) => Promise<T>): Promise<T> {
-    const link = await take()
+  async function use<T>(
+    statement: SqlStatement,
+    work: (link: DatabaseLink) => Promise<T>,
+  ): Promise<T> {
+    const link = await take(statement)
     try {
       return await work(link)
     } finally {
@@ -242,13 +245,37 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
   }
 
   return {
-    run: (statement) => use((link) => link.query(statement)),
-    read: (statement) => use((link) => readOn(link, statement)),
+    run: (statement) => use(statement, (link) => link.query(statement)),
+    read: (statement) => use(statement, (link) => readOn(link, statement)),
     async close() {
       if (closed) return
       closed = true
       await Promise.all(links.map((link) => link.close()))
     },
+  }
+}
+
+/** Statements that wait for a connection. Their names take turns, so that many of one kind delay no other kind. */
+class WaitingStatements {
+  readonly #byName = new Map<string, ((link: DatabaseLink) => void)[]>()
+  size = 0
+
+  add(name: string, resume: (link: DatabaseLink) => void): void {
+    const same = this.#byName.get(name)
+    if (same) same.push(resume)
+    else this.#byName.set(name, [resume])
+    this.size++
+  }
+
+  shift(): ((link: DatabaseLink) => void) | undefined {
+    for (const [name, same] of this.#byName) {
+      const resume = same.shift()
+      this.#byName.delete(name)
+      if (same.length > 0) this.#byName.set(name, same)
+      this.size--
+      return resume
+    }
+    return undefined
   }
 }
 

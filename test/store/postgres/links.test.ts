@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, test } from 'vitest'
 import { type Clock, systemClock } from '../../../src/shared/clock.ts'
 import {
   connectDatabase,
@@ -7,7 +7,7 @@ import {
   namesIn,
   type SqlStatement,
 } from '../../../src/store/postgres/connection.ts'
-import { DatabaseLink } from '../../../src/store/postgres/links.ts'
+import { createReaders, DatabaseLink } from '../../../src/store/postgres/links.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'
 
@@ -84,6 +84,21 @@ async function runBriefly(link: DatabaseLink): Promise<unknown> {
     .catch((error: unknown) => error)
     .finally(cancel)
 }
+
+test('statements of one kind that wait for a connection delay no other kind', async () => {
+  const order: string[] = []
+  const connect = async () =>
+    createConnection(1, ({ name = '' }) => {
+      order.push(name)
+      return undefined
+    })
+  const target = { url: '', tls: undefined, statementTimeoutMs: 1_000, name: 'test' }
+  const readers = createReaders({ ...target, clock: systemClock, connect }, 1)
+  onTestFinished(() => readers.close())
+  const names = ['list', 'list', 'list', 'list', 'get', 'get', 'count']
+  await Promise.all(names.map((name) => readers.read({ name, text: 'SELECT 1' })))
+  expect(order).toEqual(['list', 'list', 'get', 'count', 'list', 'get', 'list'])
+})
 
 describe('a link', () => {
   it('connects again after the database rejected the user', async () => {
