@@ -288,7 +288,7 @@ async function* askModel(
   const back = turn.away()
   try {
     const asked = toRequest(chat)
-    for await (const deltas of client.stream(asked, turn.signal))
+    for await (const deltas of await client.stream(asked, turn.signal))
       for (const delta of deltas) {
         answer.add(delta)
         if (delta.text) yield writer.write(delta.text)
@@ -366,18 +366,23 @@ class AnswerWriter {
   }
 
   #chunk(text: string, last?: { readonly metadata: JsonObject }): Draft {
-    const append = this.#begun
-    this.#begun = true
+    const { artifactId } = this
+    const parts = [{ text }]
+    // Written out, since there is one for every few letters.
+    if (this.#begun && !last) return this.#turn.artifact({ artifactId, parts }, appending)
     const artifact = {
-      artifactId: this.artifactId,
-      ...(!append && { name: 'response' }),
-      parts: [{ text }],
+      artifactId,
+      ...(!this.#begun && { name: 'response' }),
+      parts,
       ...(last && Object.keys(last.metadata).length > 0 && { metadata: last.metadata }),
     }
-    const options = { ...(append && { append }), ...(last && { lastChunk: true }) }
+    const options = { ...(this.#begun && appending), ...(last && { lastChunk: true }) }
+    this.#begun = true
     return this.#turn.artifact(artifact, options)
   }
 }
+
+const appending = { append: true } as const
 
 /** A task's later turns answer in artifacts of their own, numbered as the engine numbers plain answers. */
 function answerId({ history, message }: Turn): string {

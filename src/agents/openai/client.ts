@@ -14,10 +14,11 @@ import { type ChatDelta, type ChatRequest, toUrls } from './messages.ts'
 import {
   type ChatAnswer,
   ChatAssembly,
+  createReader,
+  drain,
   ErrorInAnswer,
   errorFieldsOf,
   malformed,
-  readDeltas,
   readText,
   type ServiceReply,
   valueOfJson,
@@ -43,10 +44,10 @@ interface ChatClientOptions extends RetryContext {
 /** A model service. Leaving a stream, or a signal that fires, closes the connection. */
 export interface ChatClient {
   /**
-   * The chunks of one answer as they come, those together that arrive together. Tried again until the answer begins, never
-   * after: what is said is said.
+   * The chunks of one answer as they come, those together that arrive together. Resolves when the answer begins and is
+   * tried again until then, never after: what is said is said.
    */
-  stream(chat: ChatRequest, signal: AbortSignal): AsyncGenerator<readonly ChatDelta[]>
+  stream(chat: ChatRequest, signal: AbortSignal): Promise<AsyncIterable<readonly ChatDelta[]>>
   /** One answer as a whole, at an account's prices; tried again until it is there. */
   complete(chat: ChatRequest, signal: AbortSignal, account?: Account): Promise<ChatAnswer>
   /** Resolves where the service lists its models within 5 seconds. */
@@ -64,33 +65,42 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     signal: AbortSignal,
   ): AsyncGenerator<readonly ChatDelta[]> {
     const reply = await opening()
-    const giveUp = (): void => void reply.body.destroy(new errors.BodyTimeoutError())
+    const { body } = reply
+    const answer = createReader(reply, agent)
+    const silence = new Silence(clock, timeoutMs, () => body.destroy(new errors.BodyTimeoutError()))
     try {
-      const deltas = readDeltas(reply, agent, clock)
-      yield* withinSilence(deltas, { ms: timeoutMs, clock, giveUp })
+      for await (const bytes of body.iterator({ destroyOnReturn: false })) {
+        const deltas = answer.read(bytes)
+        if (deltas.length > 0) {
+          silence.end() // a reader that takes its time is not the service's silence
+          yield deltas
+          silence.begin()
+        }
+        // Deltas that came before an error are passed on first.
+        if (answer.error !== undefined) throw answer.error
+        if (answer.isOver) break
+      }
+      const rest = answer.end()
+      if (rest.length > 0) yield rest
+      await drain(reply, clock)
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof ErrorInAnswer) throw service.errorIn(error)
       throw isNetworkError(error) ? networkFault(agent, error) : error
     } finally {
+      silence.stop()
       // A destroyed body may emit an error that nothing else listens to.
-      if (!reply.body.readableEnded) reply.body.on('error', () => {}).destroy()
+      if (!body.readableEnded) body.on('error', () => {}).destroy()
     }
   }
 
   return {
-    stream(chat, signal) {
-      const streamed = {
-        ...options.extraBody,
-        ...chat,
-        stream: true,
-        stream_options: { include_usage: true },
-      }
-      const body = JSON.stringify(streamed)
+    async stream(chat, signal) {
+      const body = JSON.stringify({ ...options.extraBody, ...chat, ...streamed })
       const format = chat.response_format?.type
       const attempt = (): Promise<Beginning> =>
         begin(read(() => service.ask(body, signal, format), signal))
-      return begun(() => retry(attempt, retryRules(options, isPassing, signal)))
+      return new BegunAnswer(await retry(attempt, retryRules(options, isPassing, signal)))
     },
     complete(chat, signal, account) {
       const body = JSON.stringify({ ...options.extraBody, ...chat })
@@ -103,6 +113,9 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     close: service.close,
   }
 }
+
+/** Asks for a stream, and for the usage at its end. */
+const streamed = { stream: true, stream_options: { include_usage: true } } as const
 
 /** The first deltas of an answer, up to one that is not empty, and the rest. */
 interface Beginning {
@@ -125,44 +138,69 @@ function saysSomething(delta: ChatDelta): boolean {
   return Object.values(delta).some((said) => said !== undefined && said !== '')
 }
 
-async function* begun(opening: () => Promise<Beginning>): Beginning['rest'] {
-  const { first, rest } = await opening()
-  try {
-    yield first
-    yield* rest
-  } finally {
-    // Where the reader stops at the first deltas, the connection is released too.
-    await rest.return(undefined)
+/** An answer that has begun. No generator: each would cost a few promises for every delta. */
+class BegunAnswer implements AsyncIterableIterator<readonly ChatDelta[]> {
+  #first: readonly ChatDelta[] | undefined
+  readonly #rest: Beginning['rest']
+
+  constructor({ first, rest }: Beginning) {
+    this.#first = first
+    this.#rest = rest
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<IteratorResult<readonly ChatDelta[]>> {
+    const value = this.#first
+    if (!value) return this.#rest.next()
+    this.#first = undefined
+    return Promise.resolve({ done: false, value })
+  }
+
+  /** Where the reader stops, at the first deltas too, the connection is released. */
+  return(): Promise<IteratorResult<readonly ChatDelta[]>> {
+    return this.#rest.return(undefined)
   }
 }
 
 /**
- * The items of a service that must not fall silent. Bytes alone, such as the comments that keep a connection alive,
- * are silence: only a delta counts. One timer is set at a time, however many deltas come.
+ * Watches that a service does not fall silent. Bytes alone, such as the comments that keep a connection alive, are
+ * silence: only a delta ends it. One timer is set at a time, however many deltas come.
  */
-async function* withinSilence<T>(
-  items: AsyncIterable<T>,
-  {
-    ms,
-    clock,
-    giveUp,
-  }: { readonly ms: number; readonly clock: Clock; readonly giveUp: () => void },
-): AsyncGenerator<T> {
-  let waitingSince: number | undefined = clock.elapsed()
-  const look = (): void => {
-    const left = waitingSince === undefined ? ms : waitingSince + ms - clock.elapsed()
-    if (left > 0) cancel = clock.after(left, look)
-    else giveUp()
+class Silence {
+  readonly #clock: Clock
+  readonly #ms: number
+  readonly #giveUp: () => void
+  #since: number | undefined
+  #cancel: () => void
+
+  constructor(clock: Clock, ms: number, giveUp: () => void) {
+    this.#clock = clock
+    this.#ms = ms
+    this.#giveUp = giveUp
+    this.#since = clock.elapsed()
+    this.#cancel = clock.after(ms, () => this.#look())
   }
-  let cancel = clock.after(ms, look)
-  try {
-    for await (const item of items) {
-      waitingSince = undefined // a reader that takes its time is not the service's silence
-      yield item
-      waitingSince = clock.elapsed()
-    }
-  } finally {
-    cancel()
+
+  begin(): void {
+    this.#since = this.#clock.elapsed()
+  }
+
+  end(): void {
+    this.#since = undefined
+  }
+
+  stop(): void {
+    this.#cancel()
+  }
+
+  #look(): void {
+    const since = this.#since
+    const left = since === undefined ? this.#ms : since + this.#ms - this.#clock.elapsed()
+    if (left > 0) this.#cancel = this.#clock.after(left, () => this.#look())
+    else this.#giveUp()
   }
 }
 

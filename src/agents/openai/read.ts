@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Usage } from '../../protocol/extensions.ts'
 import type { Json, JsonObject } from '../../protocol/types.ts'
+import { soon } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { type Fields, isFields, type Mutable } from '../../shared/json.ts'
 import type { Account } from '../agent.ts'
@@ -23,49 +24,32 @@ export type ServiceReply = Dispatcher.ResponseData
 /** The largest event, whole completion or refusal that is read. */
 const maxLength = 4 * 1024 * 1024
 
-/**
- * The deltas of a reply, whatever its form; those that arrive together are yielded together, since a step of a generator
- * costs more than a delta. The caller destroys the body, should it not have been read to its end.
- */
-export function readDeltas(
-  reply: ServiceReply,
-  agent: string,
-  clock: Clock,
-): AsyncGenerator<readonly ChatDelta[]> {
-  const type = String(reply.headers['content-type'] ?? '')
-  return type.startsWith('text/event-stream')
-    ? readEvents(reply, agent, clock)
-    : readWhole(reply, agent)
+/** Reads an answer out of the bytes of a reply, whatever its form. */
+interface AnswerReader {
+  /** The first error in the bytes; what follows it is not read. */
+  readonly error: unknown
+  /** Whether nothing more is wanted of the reply. */
+  readonly isOver: boolean
+  /** The deltas that some bytes bring: together, since a step of a generator costs more than a delta. */
+  read(bytes: Uint8Array): readonly ChatDelta[]
+  /** The rest of the answer when there are no more bytes. @throws A2AError where the answer is not whole. */
+  end(): readonly ChatDelta[]
 }
 
-async function* readEvents(
-  reply: ServiceReply,
-  agent: string,
-  clock: Clock,
-): AsyncGenerator<readonly ChatDelta[]> {
-  const decoder = new TextDecoder()
-  const events = new EventReader(agent)
-  for await (const chunk of reply.body.iterator({ destroyOnReturn: false })) {
-    const deltas = events.read(decoder.decode(chunk, { stream: true }))
-    if (deltas.length > 0) yield deltas
-    // Deltas that came before an error are passed on first.
-    if (events.error !== undefined) throw events.error
-    if (events.isOver) break
-  }
-  const rest = events.end()
-  if (rest) yield [rest]
-  await drain(reply, clock)
+/** Makes the reader for the form that a reply has. */
+export function createReader({ headers }: ServiceReply, agent: string): AnswerReader {
+  const type = String(headers['content-type'] ?? '')
+  return type.startsWith('text/event-stream') ? new EventReader(agent) : new WholeReader(agent)
 }
 
 /** Turns the text of a stream into deltas. */
-class EventReader {
+class EventReader implements AnswerReader {
   readonly #agent: string
+  readonly #decoder = new TextDecoder()
   readonly #thoughts = new ThoughtSplitter()
   readonly #parser: ReturnType<typeof createParser>
   #deltas: ChatDelta[] = []
-  /** The first error in the text; what follows it is not read. */
   error: unknown
-  /** Whether the service has said that its answer is over. */
   isOver = false
 
   constructor(agent: string) {
@@ -80,19 +64,17 @@ class EventReader {
     })
   }
 
-  /** What a piece of the text brings. */
-  read(text: string): readonly ChatDelta[] {
+  read(bytes: Uint8Array): readonly ChatDelta[] {
     this.#deltas = []
-    this.#parser.feed(text)
+    this.#parser.feed(this.#decoder.decode(bytes, { stream: true }))
     return this.#deltas
   }
 
-  /** The rest of the answer when the stream has ended. @throws A2AError where the answer has not. */
-  end(): ChatDelta | undefined {
+  end(): readonly ChatDelta[] {
     if (!this.isOver && this.#thoughts.finish === undefined)
       throw malformed(this.#agent, 'broke off in the middle of its answer')
     const text = this.#thoughts.end()
-    return text === '' ? undefined : { text }
+    return text === '' ? [] : [{ text }]
   }
 
   #add(data: string): void {
@@ -107,14 +89,32 @@ class EventReader {
   }
 }
 
-async function* readWhole(
-  reply: ServiceReply,
-  agent: string,
-): AsyncGenerator<readonly ChatDelta[]> {
-  const thoughts = new ThoughtSplitter()
-  const delta = thoughts.split(toDelta(await readText(reply), agent))
-  const rest = thoughts.end()
-  yield rest === '' ? [delta] : [delta, { text: rest }]
+/** Gathers the text of a completion that comes as a whole. */
+class WholeReader implements AnswerReader {
+  readonly #agent: string
+  readonly #decoder = new TextDecoder()
+  #text = ''
+  readonly error = undefined
+
+  constructor(agent: string) {
+    this.#agent = agent
+  }
+
+  get isOver(): boolean {
+    return this.#text.length > maxLength
+  }
+
+  read(bytes: Uint8Array): readonly ChatDelta[] {
+    this.#text += this.#decoder.decode(bytes, { stream: true })
+    return []
+  }
+
+  end(): readonly ChatDelta[] {
+    const thoughts = new ThoughtSplitter()
+    const delta = thoughts.split(toDelta(this.#text, this.#agent))
+    const rest = thoughts.end()
+    return rest === '' ? [delta] : [delta, { text: rest }]
+  }
 }
 
 /** How much may follow the end of an answer, and how long the end of the body may take. */
@@ -123,11 +123,16 @@ const drainMs = 100
 
 /**
  * Reads what follows the answer, which is usually nothing but the end of the body: only then can the connection be used
- * again. A service that keeps its body open loses the connection instead.
+ * again. A service that keeps its body open loses the connection instead. When the time is over, what has arrived is
+ * read first: a busy loop calls late timers before it reads from sockets.
  */
-async function drain({ body }: ServiceReply, clock: Clock): Promise<void> {
+export async function drain({ body }: ServiceReply, clock: Clock): Promise<void> {
   if (body.readableEnded || body.destroyed) return
-  const cancel = clock.after(drainMs, () => body.destroy())
+  let isDrained = false
+  const giveUp = (): void => {
+    if (!isDrained) body.destroy()
+  }
+  const cancel = clock.after(drainMs, () => soon(giveUp))
   try {
     let size = 0
     for await (const chunk of body) {
@@ -137,6 +142,7 @@ async function drain({ body }: ServiceReply, clock: Clock): Promise<void> {
   } catch {
     // The answer is whole, whatever becomes of its connection.
   } finally {
+    isDrained = true
     cancel()
   }
 }
