@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import { type AgentFunction, defineAgent, fromRunnable, type Runnable } from '../agents/function.ts'
+import { wrapAgent } from '../agents/wrap.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { agentRoutes } from '../bindings/routes.ts'
 import type { AuthContext } from '../protocol/operations.ts'
@@ -16,6 +17,7 @@ import type { Store } from '../store/store.ts'
 import type { FullTaskStore, TaskStore } from '../store/task-store.ts'
 import { EchoHandler, fromMessageHandler, type MessageHandler } from './message-handler.ts'
 import { fromRequestHandler, type RequestHandler } from './request-handler.ts'
+import { type CardDraft, infoFromCard } from './types.ts'
 
 /**
  * What an `A2AServer` can serve: a message handler, a request handler, an agent, a function, or an object with
@@ -72,6 +74,7 @@ export interface RunningServer extends StartedServer {
  */
 export class A2AServer {
   readonly #backend: Backend
+  readonly #card: CardDraft | undefined
   #address: Address | undefined
   #store: Store | TaskStore | undefined
   #extract: AuthExtractor | undefined
@@ -84,8 +87,10 @@ export class A2AServer {
   /** Requests that already carry the server's own path; they pass every route and rewriting by. */
   readonly #rewritten = new WeakSet<HttpRequest>()
 
-  constructor(backend: Backend) {
+  /** Serves what answers messages; `card` says who it is, unless it says so itself. */
+  constructor(backend: Backend, card?: CardDraft) {
     this.#backend = backend
+    this.#card = card
   }
 
   /** Makes a server that answers `Echo: <text>`. */
@@ -172,12 +177,16 @@ export class A2AServer {
 
   async #createServer(): Promise<Server> {
     let url = (): string => 'http://localhost'
-    const agent = toAgent(this.#backend, () => url())
+    const agent = withCard(
+      toAgent(this.#backend, () => url()),
+      this.#card,
+    )
     const scope = { agent: (await agent.info()).id, tenant: '', owner: '' }
     const store =
       this.#store && (isStore(this.#store) ? this.#store : fromTaskStore(this.#store, { scope }))
     const server: Server = await createServer({
       cors: { origins: '*' },
+      ...(this.#card && { enforceInputModes: false }),
       ...this.#options,
       agents: [agent],
       routes: (request) => this.#route(request, () => this.#state(server)),
@@ -260,6 +269,11 @@ function toAgent(backend: Backend, baseUrl: () => string): Agent {
   if ('process' in backend) return backend
   if ('run' in backend) return fromRunnable(backend)
   throw new Error('What is served needs handleMessage, onMessageSend, process or run')
+}
+
+/** An agent that is what a card says, where there is one. */
+export function withCard(agent: Agent, card: CardDraft | undefined): Agent {
+  return card ? wrapAgent(agent, { info: () => infoFromCard(card) }) : agent
 }
 
 function isStore(store: Store | TaskStore): store is Store {

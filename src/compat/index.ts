@@ -135,6 +135,8 @@ export {
   UnsupportedOperationError,
 } from './types.ts'
 export {
+  A2AFastAPIApplication,
+  type ApplicationOptions,
   createA2AServer,
   fromAgent,
   type WorkshopApp,

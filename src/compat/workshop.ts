@@ -20,9 +20,10 @@ import { newId } from '../shared/ids.ts'
 import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { TaskStore } from '../store/task-store.ts'
-import { type AuthConfig, toAuthenticator } from './a2a-server.ts'
+import { type AuthConfig, toAuthenticator, withCard } from './a2a-server.ts'
 import {
   type FullRequestHandler,
+  fromRequestHandler,
   type HandlerEvents,
   RequestHandler,
   type ServerCallContext,
@@ -104,7 +105,7 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
   const authenticator = authentication === undefined ? undefined : toAuthenticator(authentication)
   let runnable = first
   let skills = card.skills ?? (first ? [] : [echoSkill])
-  let opened: Promise<Opened> | undefined
+  const applications = new Applications(openServer)
 
   const agentCard = (): AgentCard =>
     AgentCard({
@@ -135,7 +136,7 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
 
   /** The card is read again. */
   async function refresh(): Promise<void> {
-    await (await opened)?.server.setAgents([agent])
+    await (await applications.opened)?.server.setAgents([agent])
   }
 
   return {
@@ -149,14 +150,40 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
     setAgent(next) {
       runnable = next
     },
-    createApp: () =>
-      createApp({
-        open: () => (opened ??= openServer()),
-        forget() {
-          opened = undefined
-        },
-      }),
+    createApp: () => applications.createApp(),
   }
+}
+
+/** What `A2AFastAPIApplication` serves. */
+export interface ApplicationOptions {
+  /** Who answers; its `url` is where clients reach the application. */
+  readonly agentCard: CardDraft
+  /** What answers. */
+  readonly httpHandler: RequestHandler
+}
+
+const applicationOptions: OptionTable<ApplicationOptions> = {
+  agentCard: 'object!',
+  httpHandler: 'object!',
+}
+
+/**
+ * Makes an application of a request handler and its card: `A2AFastAPIApplication({ agentCard, httpHandler }).build()`. No
+ * framework is behind it: mount its `fetch`, or let it listen.
+ */
+export function A2AFastAPIApplication(options: ApplicationOptions): { build(): WorkshopApp } {
+  checkOptions('A2AFastAPIApplication', options, applicationOptions)
+  const { agentCard, httpHandler } = options
+  const open = async (): Promise<Opened> => {
+    const server = await createServer({
+      agents: [withCard(fromRequestHandler(httpHandler), agentCard)],
+      enforceInputModes: false,
+      ...(agentCard.url !== undefined && { publicUrl: agentCard.url }),
+    })
+    return { server, fetch: toFetch(server) }
+  }
+  const applications = new Applications(open)
+  return { build: () => applications.createApp() }
 }
 
 async function* answer(
@@ -181,19 +208,35 @@ async function runOrFail(runnable: Runnable, text: string): Promise<string> {
   }
 }
 
-function createApp({ open, forget }: { open(): Promise<Opened>; forget(): void }): WorkshopApp {
-  return {
-    fetch: async (request) => (await open()).fetch(request),
-    async listen(port, host) {
-      const { server } = await open()
-      try {
-        return await runServer(server, { port, ...(host && { host }) })
-      } catch (error) {
-        forget() // it is closed; another port gets another one
-        throw error
-      }
-    },
-    close: async () => (await open()).server.close(),
+/** Applications around one server, which is opened when the first of them is used. */
+class Applications {
+  readonly #create: () => Promise<Opened>
+  #opened: Promise<Opened> | undefined
+
+  constructor(create: () => Promise<Opened>) {
+    this.#create = create
+  }
+
+  /** The server, where it is open. */
+  get opened(): Promise<Opened> | undefined {
+    return this.#opened
+  }
+
+  createApp(): WorkshopApp {
+    const open = (): Promise<Opened> => (this.#opened ??= this.#create())
+    return {
+      fetch: async (request) => (await open()).fetch(request),
+      listen: async (port, host) => {
+        const { server } = await open()
+        try {
+          return await runServer(server, { port, ...(host && { host }) })
+        } catch (error) {
+          this.#opened = undefined // it is closed; another port gets another one
+          throw error
+        }
+      },
+      close: async () => (await open()).server.close(),
+    }
   }
 }
 

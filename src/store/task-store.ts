@@ -3,6 +3,7 @@ import { toTaskState } from '../protocol/task.ts'
 import { type FullTaskStore, type TaskFilter, TaskStore } from '../protocol/task-store.ts'
 import type { Task, TaskState } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { currentTask } from './documents.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 import type { Scope, Store, StoredTask, TaskHead, TaskListFilter, WriteResult } from './store.ts'
@@ -106,6 +107,7 @@ export function toTaskStore(
       return result !== undefined && 'version' in result
     },
     async list(filter) {
+      checkOptions('TaskStore.list', filter ?? {}, filterOptions)
       const { tasks: found } = await store.list(toListFilter(filter ?? {}, scope))
       const current = await Promise.all(found.map((stored) => currentTask(store, stored)))
       return current.map((task) => structuredClone(task))
@@ -113,6 +115,13 @@ export function toTaskStore(
     save: async (task) => ((await replace(task)) ? structuredClone(task) : tasks.create(task)),
   }
   return tasks
+}
+
+const filterOptions: OptionTable<TaskFilter> = {
+  contextId: 'string',
+  status: 'string',
+  statusTimestampAfter: 'string',
+  limit: 'number',
 }
 
 function toListFilter(filter: TaskFilter, scope: Scope): TaskListFilter {

@@ -1,7 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createEchoAgent } from '../../src/agents/function.ts'
 import { A2AClient } from '../../src/client/index.ts'
 import {
+  A2AFastAPIApplication,
   A2AServer,
+  AgentCapabilities,
+  AgentCard,
+  AgentProvider,
+  AgentSkill,
+  EchoHandler,
   fromRequestHandler,
   InMemoryTaskStore,
   type Message,
@@ -10,6 +17,7 @@ import {
   type SendMessageRequest,
   type ServerCallContext,
   type Task,
+  type TaskFilter,
   TaskNotCancelableError,
   TaskNotFoundError,
   TaskState,
@@ -137,6 +145,74 @@ async function storedIn({ store }: Served['server']): Promise<number> {
   const pages = await Promise.all(scopes.map((scope) => store.list({ scope, limit: 10 })))
   return pages.reduce((sum, { total }) => sum + total, 0)
 }
+
+const card = AgentCard({
+  name: 'Research Agent',
+  description: 'Researches topics and provides summaries',
+  url: 'http://research.example',
+  version: '1.2.0',
+  capabilities: AgentCapabilities({
+    streaming: false,
+    pushNotifications: false,
+    stateManagement: true,
+  }),
+  skills: [AgentSkill({ id: 'research_topic', name: 'Research Topic', description: 'Researches' })],
+  provider: AgentProvider({ name: 'Workshop Demo' }),
+})
+const shownCard = {
+  name: 'Research Agent',
+  description: 'Researches topics and provides summaries',
+  version: '1.2.0',
+  capabilities: { streaming: false, pushNotifications: false, stateManagement: true },
+  skills: [{ id: 'research_topic' }],
+  provider: { organization: 'Workshop Demo' },
+}
+
+describe('S003-24, S003-32: a request handler is served with its card', () => {
+  test('by A2AServer', async () => {
+    const handler = new WorkshopRequestHandler({ run: () => 'Findings' }, new MapStore())
+    const running = await new A2AServer(handler, card).bind('127.0.0.1:0').run({ signals: false })
+    onTestFinished(() => running.shutdown())
+    const { json } = await get(`${running.url}/.well-known/agent-card.json`)
+    expect(json).toMatchObject({ ...shownCard, url: `${running.url}/` })
+    const sent = told(await (await act(running.url, v03.request('send', { text: 'go' }))).json())
+    expect(sent.text).toContain('Findings')
+  })
+
+  test('by A2AFastAPIApplication', async () => {
+    const handler = new OwnHandler()
+    const app = A2AFastAPIApplication({ agentCard: card, httpHandler: handler }).build()
+    onTestFinished(() => app.close())
+    const page = await app.fetch(new Request('http://any/.well-known/agent-card.json'))
+    expect(await page.json()).toMatchObject({ ...shownCard, url: 'http://research.example/' })
+    const { port } = await app.listen(0, '127.0.0.1')
+    const url = `http://127.0.0.1:${port}`
+    const sent = told(await (await act(url, v03.request('send', { text: 'go' }))).json())
+    expect(sent).toMatchObject({ id: 'own-0', state: 'working' })
+  })
+
+  test('an agent and a function with theirs, whatever class they are of', async () => {
+    for (const backend of [createEchoAgent(), () => 'Findings', new EchoHandler()]) {
+      const running = await new A2AServer(backend, card).bind('127.0.0.1:0').run({ signals: false })
+      onTestFinished(() => running.shutdown())
+      const { json } = await get(`${running.url}/.well-known/agent-card.json`)
+      expect(json).toMatchObject(shownCard)
+      const sent = told(await (await act(running.url, v03.request('send', { text: 'go' }))).json())
+      expect(sent.state).toBe('completed')
+    }
+  })
+})
+
+test('S003-42: a filter with an unknown name is an error, not all tasks', async () => {
+  const { server } = await serve(createEchoAgent())
+  for (const tasks of [new InMemoryTaskStore(), server.taskStore()]) {
+    const list = async (filter: object) => tasks.list(filter as TaskFilter)
+    await expect(list({ context_id: 'c' })).rejects.toThrow('did you mean contextId?')
+    await expect(list({ state: 'completed' })).rejects.toThrow('did you mean status?')
+    await expect(list({ limit: '5' })).rejects.toThrow('limit must be a number')
+    expect(await tasks.list(null)).toEqual([])
+  }
+})
 
 describe('S003-33, S003-35: a request handler that is served is the handler', () => {
   test.each(wires)('the id is its own, and it answers for its tasks ($name)', async (wire) => {
