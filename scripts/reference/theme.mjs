@@ -38,7 +38,7 @@ const openings = {
   },
   'corral/eval': { examples: ['examples/eval/evaluate.ts#run'], guides: ['evaluate'] },
   'corral/testing': { examples: ['examples/guides/testing/team.test.mjs'], guides: ['testing'] },
-  'corral/compat': { examples: ['examples/seeds/002.ts#handler'], guides: ['migrate'] },
+  'corral/compat': { examples: ['examples/seeds/002.mts#handler'], guides: ['migrate'] },
   'corral/console': { examples: ['examples/guides/console/console.mjs'], guides: ['console'] },
 }
 

@@ -3,7 +3,7 @@ import { runServer, type StartedServer } from '../server/node/run.ts'
 import type { CorsOptions, ServerOptions } from '../server/options.ts'
 import { createServer } from '../server/server.ts'
 import { createDeferred } from '../shared/async.ts'
-import { toLogger } from '../shared/log.ts'
+import { announce, toLogger } from '../shared/log.ts'
 import type { Team } from '../team/team.ts'
 import { validateTeam } from '../team/validate.ts'
 
@@ -109,7 +109,7 @@ export class TeamServer {
     const { host = '0.0.0.0', maxBodyBytes, console, ...options } = this.#options
     const { clock, store } = options
     const logger = toLogger(options.logger)
-    logger.info({}, `Starting TeamServer on ${host}:${this.#port}`)
+    announce(options.logger, `Starting TeamServer on ${host}:${this.#port}`)
     const server = await createServer({
       cors: { origins: '*' },
       ...options,

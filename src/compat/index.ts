@@ -135,6 +135,7 @@ export {
   UnsupportedOperationError,
 } from './types.ts'
 export {
+  type A2AApplication,
   A2AFastAPIApplication,
   type ApplicationOptions,
   createA2AServer,

@@ -88,11 +88,40 @@ export function fromMessageHandler(
   handler: MessageHandler,
   baseUrl: () => string = () => 'http://localhost',
 ): Agent {
+  const cancelled = new CancelledTasks()
+  const cancelTask = async (taskId: string): Promise<void> => {
+    if (cancelled.add(taskId)) await handler.cancelTask?.(taskId)
+  }
   return {
     info: () => withStreaming(infoFromCard(handler.agentCard(baseUrl())), handler),
-    process: (message, turn) => answer(handler, message, turn),
-    cancel: async ({ taskId }) => handler.cancelTask?.(taskId),
+    process: (message, turn) => answer({ handler, cancelTask }, message, turn),
+    cancel: ({ taskId }) => cancelTask(taskId),
   }
+}
+
+/** The tasks cancelled last. A cancel arrives twice, by the turn's signal and when the task has ended; the first counts. */
+export class CancelledTasks {
+  readonly #ids = new Set<string>()
+
+  /** Whether a task is cancelled for the first time. */
+  add(id: string): boolean {
+    if (this.#ids.has(id)) return false
+    this.#ids.add(id)
+    for (const oldest of this.#ids) {
+      if (this.#ids.size <= maxCancelled) break
+      this.#ids.delete(oldest)
+    }
+    return true
+  }
+}
+
+/** The two reports of a cancel are seconds apart. */
+const maxCancelled = 1_000
+
+/** A handler, and what cancels its tasks once. */
+interface Answering {
+  readonly handler: MessageHandler
+  cancelTask(taskId: string): Promise<void>
 }
 
 function withStreaming(info: AgentInfo, handler: MessageHandler): AgentInfo {
@@ -100,26 +129,26 @@ function withStreaming(info: AgentInfo, handler: MessageHandler): AgentInfo {
   return { ...info, details: { ...info.details, streaming } }
 }
 
-function answer(handler: MessageHandler, message: Message, turn: Turn): AgentReply {
-  const cancelled = (): void => void tellCancelled(handler, turn)
+function answer(answering: Answering, message: Message, turn: Turn): AgentReply {
+  const cancelled = (): void => void passOnCancel(answering, turn)
   const forget = (): void => turn.signal.removeEventListener('abort', cancelled)
   turn.signal.addEventListener('abort', cancelled, { once: true })
   return whenOver(() => {
     const auth = turn.caller.userId === '' ? undefined : turn.caller
-    const reply = handler.handleMessage(message, auth, turn)
+    const reply = answering.handler.handleMessage(message, auth, turn)
     return isAsyncIterable(reply) ? reply : wholeOf(reply, turn)
   }, forget)
 }
 
 /** A shutdown also fires the signal, but the task goes on after it. */
-async function tellCancelled(
-  handler: MessageHandler,
+async function passOnCancel(
+  { cancelTask }: Answering,
   { signal, taskId, log }: Turn,
 ): Promise<void> {
   const { reason } = signal
   if (!(reason instanceof A2AError) || reason.code !== 'taskCanceled') return
   try {
-    await handler.cancelTask?.(taskId)
+    await cancelTask(taskId)
   } catch (err) {
     log.warn({ taskId, err }, 'The handler could not cancel its work')
   }

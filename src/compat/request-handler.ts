@@ -31,6 +31,7 @@ import type {
 import { wait } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { copyOf } from '../shared/json.ts'
+import { CancelledTasks } from './message-handler.ts'
 
 /** What surrounds a request to a request handler: who calls, its signal, headers and extensions. */
 export type ServerCallContext = Call & { readonly auth: AuthContext }
@@ -87,12 +88,15 @@ export function fromRequestHandler(
   options: RequestHandlerOptions = { name: 'A2A Agent', description: 'A2A Protocol Agent' },
 ): Agent {
   const { clock = systemClock, ...description } = options
+  const cancelled = new CancelledTasks()
   return {
-    ...defineAgent(description, (message, turn) => relay(handler, { message, turn, clock })),
+    ...defineAgent(description, (message, turn) =>
+      relay(handler, { message, turn, clock, cancelled }),
+    ),
     dispatch: toDispatch(handler, clock),
     async cancel(task: WaitingTask) {
       const inner = loadInner(task)
-      if (!inner) return
+      if (!inner || !cancelled.add(inner.id)) return
       const { id, userId } = inner
       await handler.onCancelTask({ id }, { auth: { userId } })
     },
@@ -132,6 +136,7 @@ interface Relaying {
   readonly message: Message
   readonly turn: Turn
   readonly clock: Clock
+  readonly cancelled: CancelledTasks
 }
 
 /** A task of the handler's. */
@@ -148,7 +153,7 @@ async function* relay(handler: RequestHandler, relaying: Relaying): AsyncGenerat
   const { turn } = relaying
   const translate = createRelay(turn)
   let inner: Inner | undefined
-  const cancelled = (): void => void passOnCancel(handler, inner?.id, turn)
+  const cancelled = (): void => void passOnCancel(handler, inner?.id, relaying)
   turn.signal.addEventListener('abort', cancelled, { once: true })
   try {
     for await (const event of relayedEvents(handler, relaying)) {
@@ -170,10 +175,11 @@ async function* relay(handler: RequestHandler, relaying: Relaying): AsyncGenerat
 async function passOnCancel(
   handler: RequestHandler,
   id: string | undefined,
-  turn: Turn,
+  { turn, cancelled }: Relaying,
 ): Promise<void> {
   const { reason } = turn.signal
   if (id === undefined || !(reason instanceof A2AError) || reason.code !== 'taskCanceled') return
+  if (!cancelled.add(id)) return
   try {
     await handler.onCancelTask({ id }, { auth: turn.caller })
   } catch (err) {

@@ -162,6 +162,12 @@ export interface ApplicationOptions {
   readonly httpHandler: RequestHandler
 }
 
+/** What `A2AFastAPIApplication` makes. */
+export interface A2AApplication {
+  /** Gives the application: mount its `fetch` in a framework, or let it listen. */
+  build(): WorkshopApp
+}
+
 const applicationOptions: OptionTable<ApplicationOptions> = {
   agentCard: 'object!',
   httpHandler: 'object!',
@@ -171,7 +177,7 @@ const applicationOptions: OptionTable<ApplicationOptions> = {
  * Makes an application of a request handler and its card: `A2AFastAPIApplication({ agentCard, httpHandler }).build()`. No
  * framework is behind it: mount its `fetch`, or let it listen.
  */
-export function A2AFastAPIApplication(options: ApplicationOptions): { build(): WorkshopApp } {
+export function A2AFastAPIApplication(options: ApplicationOptions): A2AApplication {
   checkOptions('A2AFastAPIApplication', options, applicationOptions)
   const { agentCard, httpHandler } = options
   const open = async (): Promise<Opened> => {

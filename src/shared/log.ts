@@ -37,6 +37,12 @@ export function toLogger(option: Logger | false | undefined): Logger {
   return option === false ? silent : (option ?? stderrLogger)
 }
 
+/** Says what every user of a program is to see: at info to a logger, on stderr where none was given. */
+export function announce(option: Logger | false | undefined, message: string): void {
+  if (option === undefined) console.error(toPrintableLine(message))
+  else toLogger(option).info({}, message)
+}
+
 /** Whether a logger wants a line for everything that happens. One that cannot say so does not. */
 export function tellsAll(logger: Logger): boolean {
   return logger.isLevelEnabled?.('info') ?? false

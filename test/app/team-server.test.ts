@@ -1,5 +1,5 @@
 import { createServer as createTcpServer } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
 import { TeamServer, type TeamServerOptions } from '../../src/app/team-server.ts'
@@ -117,6 +117,17 @@ describe('a TeamServer', () => {
     }
     expect(heard.indexOf('first ')).toBeLessThan(heard.indexOf('second'))
     expect(heard).toContain('TASK_STATE_COMPLETED')
+  })
+
+  test('S004-3: says where it starts where no logger is given, and nothing to one that is false', async () => {
+    const said = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => said.mockRestore())
+    for (const more of [{}, { logger: false as const }]) {
+      const server = new TeamServer(teamOf({ a: member('a') }), 0, { host: '127.0.0.1', ...more })
+      await server.start()
+      await server.shutdown()
+    }
+    expect(said.mock.calls).toEqual([['Starting TeamServer on 127.0.0.1:0']])
   })
 
   test('goes from Initialized through Running to Shutdown, and says where it starts', async () => {

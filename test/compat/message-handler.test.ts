@@ -80,13 +80,13 @@ describe('a message handler', () => {
     }
   })
 
-  test('is told of a cancel while it works and while it waits', async () => {
+  test('S002-21: is told once of a cancel, while it works and while it waits', async () => {
     const told: string[] = []
     let began: (() => void) | undefined
     const working = new Promise<void>((resolve) => {
       began = resolve
     })
-    const { url } = await run(
+    const running = await run(
       new A2AServer(
         handler(
           async function* (message, _auth, turn) {
@@ -100,6 +100,7 @@ describe('a message handler', () => {
         ),
       ).bind('127.0.0.1:0'),
     )
+    const { url } = running
     const asked = await rpc(`${url}/v1/rpc`, { method: 'message/send', params: rcMessage('ask') })
     const busy = await rpc(`${url}/v1/rpc`, {
       method: 'message/send',
@@ -112,6 +113,8 @@ describe('a message handler', () => {
       expect(cancelled.result.status.state).toBe('TASK_STATE_CANCELED')
       await expect.poll(() => told).toContain(id)
     }
+    await running.shutdown() // it waits for what it began
+    expect(told).toEqual([asked.result.task.id, busy.result.task.id])
   })
 
   test('may continue a task with a whole task, and nothing of before is lost', async () => {

@@ -190,13 +190,15 @@ describe('a request handler in a team', () => {
       const handler = new OwnHandler()
       const clock = createFakeClock()
       const own = fromRequestHandler(handler, { name: 'Own', clock })
-      const { url } = await serve(teamOf({ own }))
+      const { url, server } = await serve(teamOf({ own }))
       const sent = await act(url, v10.request('send', { text, atOnce: text === 'go' }))
       const { id = '' } = told(await sent.json())
       await expect.poll(() => handler.tasks.size).toBe(1)
       if (text === 'go') await expect.poll(() => clock.pending().length).toBe(1)
       await act(url, v10.request('cancel', { id }))
       await expect.poll(() => handler.tasks.get('own-0')?.status.state).toBe(TaskState.cancelled)
+      await server.close() // which waits for what it began
+      expect(handler.seen.filter(({ method }) => method === 'cancel')).toHaveLength(1)
     }
   })
 })

@@ -3,7 +3,7 @@ import { type Tool, toToolName, withOwnNames } from '../../agents/tools.ts'
 import { clientRoutingExtension } from '../../protocol/extensions.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../../protocol/types.ts'
-import { jsonIn } from '../../shared/json.ts'
+import { findJson } from '../../shared/json.ts'
 import { delegate } from '../delegate.ts'
 import { replyParts } from '../reply.ts'
 import { type Run, toMember, traceRun } from '../run.ts'
@@ -131,11 +131,24 @@ function toHandoffs(value: Json | undefined): readonly string[] | undefined {
 function fromParts(parts: readonly Part[]): Decision | undefined {
   const data = parts.flatMap((part) => ('data' in part ? [part.data] : []))
   const text = textOf(parts)
-  for (const value of [...data, ...(text.includes('"delegate"') ? jsonIn(text) : [])]) {
+  for (const value of [...data, ...(text.includes('"delegate"') ? outerJson(text) : [])]) {
     const delegations = toDelegations(value)
     if (delegations.length > 0) return { delegations }
   }
   return undefined
+}
+
+/** The JSON with which a text begins or ends, fences aside. What stands in the middle of prose is only talked about. */
+function outerJson(text: string): readonly object[] {
+  return findJson(text)
+    .filter(({ start, end }) => {
+      const before = text.slice(0, start).trim()
+      const after = text.slice(end).trim()
+      return (
+        after === '' || after === '```' || before === '' || before === '```json' || before === '```'
+      )
+    })
+    .map(({ value }) => value)
 }
 
 function toDelegations(value: unknown): readonly Delegated[] {

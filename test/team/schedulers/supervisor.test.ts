@@ -100,12 +100,21 @@ describe('a supervisor', () => {
 
   test('may wrap its decision in other JSON, and in fences that never close', async () => {
     const decision = '{"delegate": {"agent_id": "coder", "message": "write it"}}'
-    const words = [`Sources: [1], {"a": 1}. ${decision} \`\`\`${'\n'.repeat(5000)}end`]
+    const words = [`Sources: [1], {"a": 1}. \`\`\`${'\n'.repeat(5000)}${decision}`]
     const boss = member(
       'boss',
       (text) => words.shift() ?? `heard ${text.includes('coder answered')}`,
     )
     expect(await answer(supervise({ boss, coder: member('coder') }), 'code')).toBe('heard true')
+  })
+
+  test.each([
+    'To delegate, answer {"delegate": {"agent_id": "coder", "message": "go"}}. I shall not.',
+    'An example:\n```json\n{"delegate": {"agent_id": "coder", "message": "go"}}\n```\nIs it clear?',
+  ])('does not delegate where its prose merely contains a decision: %s', async (words) => {
+    const coder = member('coder')
+    expect(await answer(supervise({ boss: member('boss', () => words), coder }), 'x')).toBe(words)
+    expect(coder.turns).toHaveLength(0)
   })
 
   test('that streams a decision under a name of its own shows none of it in the end', async () => {

@@ -1,6 +1,6 @@
 /**
  * Seed 004 as a program: its Python client as plain HTTP calls, then a hundred of them at once, against a team whose
- * member takes its time. Run: npx tsx examples/seeds/004.ts
+ * member takes its time. Run: npx tsx examples/seeds/004.mts
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'

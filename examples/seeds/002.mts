@@ -1,4 +1,4 @@
-/** Seed 002 as a program: a handler, its server, and a client that follows the card. Run: npx tsx examples/seeds/002.ts */
+/** Seed 002 as a program: a handler, its server, and a client that follows the card. Run: npx tsx examples/seeds/002.mts */
 import { equal } from 'node:assert/strict'
 // #region handler
 import { textOf } from 'corral'

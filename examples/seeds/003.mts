@@ -1,6 +1,6 @@
 /**
  * Seed 003's program: a handler of the workshop that is extended, and tasks in a database of one's own that are still
- * there after a restart. Run: npx tsx examples/seeds/003.ts
+ * there after a restart. Run: npx tsx examples/seeds/003.mts
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'

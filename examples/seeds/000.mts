@@ -1,4 +1,4 @@
-/** Seed 000 as a program: a manager, a team that is an agent, a team in a team, a server. Run: npx tsx examples/seeds/000.ts */
+/** Seed 000 as a program: a manager, a team that is an agent, a team in a team, a server. Run: npx tsx examples/seeds/000.mts */
 import { deepEqual, equal } from 'node:assert/strict'
 import { textOf, userMessage } from 'corral'
 import { createAgentFromConfig, defineAgent } from 'corral/agents'
