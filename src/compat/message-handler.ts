@@ -94,7 +94,8 @@ export function fromMessageHandler(
   }
   return {
     info: () => withStreaming(infoFromCard(handler.agentCard(baseUrl())), handler),
-    process: (message, turn) => answer({ handler, cancelTask }, message, turn),
+    process: (message, turn) =>
+      passingCancels(turn, cancelTask, () => answer(handler, message, turn)),
     cancel: ({ taskId }) => cancelTask(taskId),
   }
 }
@@ -118,33 +119,28 @@ export class CancelledTasks {
 /** The two reports of a cancel are seconds apart. */
 const maxCancelled = 1_000
 
-/** A handler, and what cancels its tasks once. */
-interface Answering {
-  readonly handler: MessageHandler
-  cancelTask(taskId: string): Promise<void>
-}
-
 function withStreaming(info: AgentInfo, handler: MessageHandler): AgentInfo {
   const streaming = handler.supportsStreaming?.() ?? info.details?.streaming ?? false
   return { ...info, details: { ...info.details, streaming } }
 }
 
-function answer(answering: Answering, message: Message, turn: Turn): AgentReply {
-  const cancelled = (): void => void passOnCancel(answering, turn)
+type CancelTask = (taskId: string) => Promise<void>
+
+function passingCancels(turn: Turn, cancelTask: CancelTask, ask: () => AgentReply): AgentReply {
+  const cancelled = (): void => void passOnCancel(turn, cancelTask)
   const forget = (): void => turn.signal.removeEventListener('abort', cancelled)
   turn.signal.addEventListener('abort', cancelled, { once: true })
-  return whenOver(() => {
-    const auth = turn.caller.userId === '' ? undefined : turn.caller
-    const reply = answering.handler.handleMessage(message, auth, turn)
-    return isAsyncIterable(reply) ? reply : wholeOf(reply, turn)
-  }, forget)
+  return whenOver(ask, forget)
+}
+
+function answer(handler: MessageHandler, message: Message, turn: Turn): AgentReply {
+  const auth = turn.caller.userId === '' ? undefined : turn.caller
+  const reply = handler.handleMessage(message, auth, turn)
+  return isAsyncIterable(reply) ? reply : wholeOf(reply, turn)
 }
 
 /** A shutdown also fires the signal, but the task goes on after it. */
-async function passOnCancel(
-  { cancelTask }: Answering,
-  { signal, taskId, log }: Turn,
-): Promise<void> {
+async function passOnCancel({ signal, taskId, log }: Turn, cancelTask: CancelTask): Promise<void> {
   const { reason } = signal
   if (!(reason instanceof A2AError) || reason.code !== 'taskCanceled') return
   try {
