@@ -110,9 +110,9 @@ export class Budget {
     this.#options.around?.resume(used)
   }
 
-  /** The account of one call, which was counted up to `before` in earlier turns. */
-  open(key: string, before: Usage | undefined): CallAccount {
-    return new CallAccount(this, key, before)
+  /** The account of one call, which was counted up to `before` until now; `failed` is the part of this turn's failed tries. */
+  open(key: string, before: Usage | undefined, failed: Usage | undefined): CallAccount {
+    return new CallAccount(this, key, before, failed)
   }
 
   /** Keeps in mind what a call costs, from the first time that something is counted. */
@@ -157,17 +157,20 @@ export class Budget {
 export class CallAccount implements Account {
   readonly #budget: Budget
   readonly #key: string
+  /** What it had cost by the beginning of this turn. */
+  readonly #earlier: Usage | undefined
   #counted: Usage | undefined
-  /** What failed tries had cost. */
+  /** What failed tries of this turn had cost. */
   #base: Usage | undefined
   /** Whether this try counts while it works. */
   #isLive = false
 
-  /** `before` was counted in earlier turns. */
-  constructor(budget: Budget, key: string, before: Usage | undefined) {
+  constructor(budget: Budget, key: string, before: Usage | undefined, failed: Usage | undefined) {
     this.#budget = budget
     this.#key = key
+    this.#earlier = before && usageBeyond(failed, before)
     this.#counted = before
+    this.#base = failed
     if (before) budget.track(key, this)
   }
 
@@ -210,7 +213,7 @@ export class CallAccount implements Account {
 
   /** The call is tried again, or another member is called. */
   again(): void {
-    this.#base = this.#counted
+    this.#base = this.#counted && usageBeyond(this.#earlier, this.#counted)
     this.#isLive = false
   }
 

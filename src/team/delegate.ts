@@ -70,7 +70,7 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   const answer = last && run.memory.takeAnswer(key)
   if (last && !answer) throw new Suspension(key, last)
 
-  const account = run.budget.open(key, run.memory.usedBy(key))
+  const account = run.budget.open(key, run.memory.usedBy(key), run.memory.failedBy(key))
   const live = delegation.live && run.output.live(delegation.live, account)
   const message = answer ?? delegation.message
   const { maxTaskSeconds } = delegation

@@ -128,6 +128,11 @@ export class Memory {
     return addUsage(this.#earlierBy(key), this.#spent?.[key])
   }
 
+  /** What of that its failed tries used in this turn, before a crash. */
+  failedBy(key: string): Usage | undefined {
+    return this.#spent?.[key]
+  }
+
   /** What unfinished delegations have used, by their keys. */
   get open(): OpenCalls {
     const open: Record<string, Usage> = { ...this.#saved?.open }
