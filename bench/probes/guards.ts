@@ -9,7 +9,7 @@ const folder = `file://${here}dist`
 const { readGuards } = (await import(
   `${folder}/agents/guards/built-in.js`
 )) as typeof import('../../src/agents/guards/built-in.ts')
-const { Cleaning, toContent } = (await import(
+const { Cleaning } = (await import(
   `${folder}/agents/guards/ready.js`
 )) as typeof import('../../src/agents/guards/ready.ts')
 const { inOnePiece } = (await import(
@@ -49,7 +49,7 @@ async function run(times: number): Promise<Readonly<Record<string, number>>> {
       const before = process.cpuUsage()
       for (let i = 0; i < times; i++)
         if (guard.kind === 'cleaner') inOnePiece(new Cleaning(guard.cleaner).parts(parts))
-        else if (guard.kind === 'form') await guard.judge(toContent(parts))
+        else if (guard.kind === 'form') await guard.judge(parts)
       const { user, system } = process.cpuUsage(before)
       micros[name] = Math.max(micros[name] ?? 0, (user + system) / times)
     }

@@ -19,7 +19,7 @@ export type ReadyGuard =
   | {
       readonly kind: 'form'
       readonly name: string
-      judge(content: GuardContent): GuardVerdict | Promise<GuardVerdict>
+      judge(parts: readonly Part[]): GuardVerdict | Promise<GuardVerdict>
     }
   /** A function of the user's. */
   | { readonly kind: 'own'; readonly name: string; readonly judge: GuardFunction }
@@ -101,8 +101,8 @@ export interface Cleaner {
   cleaning(text: string): PausableWork<string>
   /** Whether it looks at notes of programs for programs too, such as metadata, where words mean something else. */
   readonly readsNotes?: boolean
-  /** Whether the name of a member of data says what its value is. */
-  readonly readsNames?: boolean
+  /** Cleans the value of a member of data, which is clean by itself: its name may say what it is. */
+  cleanNamed?(name: string, value: string): string
 }
 
 /** Media types of files that hold text. */
@@ -222,22 +222,16 @@ export class Cleaning {
       if (inner === undefined) continue
       if (this.#isDue(1)) yield
       const named = name.length <= shortLength ? this.#short(name) : yield* this.text(name)
-      const left = isPlain(inner) ? inner : yield* this.#named(named, inner)
+      let left = inner
+      if (isShort(inner)) left = this.#short(inner)
+      else if (!isPlain(inner)) left = yield* this.#value(inner)
+      if (typeof left === 'string' && left === inner)
+        left = this.#cleaner.cleanNamed?.(named, left) ?? left
       if (named !== name || left !== inner) isSame = false
       members.push([named, left])
     }
     // `fromEntries` also makes an own member of the name `__proto__`.
     return isSame ? value : (Object.fromEntries(members) as JsonObject) // made of JSON
-  }
-
-  /** The value of a member; its name may say what it is. */
-  *#named(name: string, value: Json): PausableWork<Json> {
-    const cleaned = isShort(value) ? this.#short(value) : yield* this.#value(value)
-    if (!this.#cleaner.readsNames || typeof cleaned !== 'string' || cleaned !== value)
-      return cleaned
-    const pair = `${name}=${cleaned}`
-    const left = pair.length <= shortLength ? this.#short(pair) : yield* this.text(pair)
-    return left.startsWith(`${name}=`) ? left.slice(name.length + 1) : cleaned
   }
 
   /** Counts work; whether it is time to pause. */

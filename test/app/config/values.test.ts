@@ -116,8 +116,7 @@ function isFormOf({ use: name, ...settings }: { readonly use: string }) {
 async function actionOf(guard: ReadyGuard | undefined): Promise<string | undefined> {
   if (guard?.kind === 'cleaner') return guard.action
   if (guard?.kind !== 'form') return undefined
-  const text = 'too long for it'
-  return (await guard.judge({ text, data: undefined, parts: [{ text }] })).verdict
+  return (await guard.judge([{ text: 'too long for it' }])).verdict
 }
 
 /** Limits where the heap sets none, and replicas share the store. */
