@@ -3,6 +3,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { Cluster } from '../../src/engine/replicas.ts'
 import { Suspects } from '../../src/engine/suspects.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
+import { createDeferred } from '../../src/shared/async.ts'
 import { silent } from '../../src/shared/log.ts'
 import type { Feed, FeedListener, InboxItem } from '../../src/store/feed.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
@@ -86,6 +87,55 @@ test('a change that came before is not made again, whoever runs the task by now'
   ).engine.receive(id)
   await expect.poll(() => dismissed).toEqual([2])
   expect((await store.get(id))?.version).toBe(version)
+})
+
+test('a task stays as it is where its last forwarded entry is dismissed between the reads of both', async () => {
+  const kept = createMemoryStore()
+  let isRead = false
+  const store: Store = {
+    ...kept,
+    feed: { ...createInbox([]), held: async () => [{ id, mail: 1 }] },
+    async get(...args) {
+      const stored = await kept.get(...args)
+      if (!stored || isRead) return stored
+      isRead = true
+      return { ...stored, head: { ...stored.head, busy: true }, replica: 1, mail: 1 }
+    },
+  }
+  const { engine, id } = await rest(store)
+  isRead = false
+  await engine.reconcile()
+  expect(isRead).toBe(true)
+  await expect.poll(() => engine.live()).toBe(0)
+  expect((await kept.get(id))?.head.state).toBe('TASK_STATE_INPUT_REQUIRED')
+})
+
+test('a report that arrives while the entry of the last one is dismissed is noticed', async () => {
+  const inbox: InboxItem[] = []
+  const [listening, dismissing, dismissed] = [1, 2, 3].map(() => createDeferred<void>())
+  const dismiss: Feed['dismiss'] = () => {
+    dismissing?.resolve()
+    return dismissed?.promise ?? Promise.resolve()
+  }
+  let reports = 0
+  const waiting = defineAgent({ name: 'Waiting' }, async (_message, turn) => {
+    const callback = await turn.callback?.()
+    callback?.listen(() => void reports++)
+    listening?.resolve()
+    return new Promise<never>(() => {})
+  })
+  const store = { ...createMemoryStore(), feed: { ...createInbox(inbox), dismiss } }
+  const callbackUrl = 'https://corral.example/callbacks'
+  const { engine } = createEngineFor(waiting, { store, callbackUrl })
+  const { id } = await begin(engine, 'go')
+  await listening?.promise
+  inbox.push({ number: 1, entry: { kind: 'call', key: 'call' } })
+  engine.receive(id)
+  await dismissing?.promise
+  expect(reports).toBe(1)
+  // The next report has the same key, so it is no entry of its own while this one is there.
+  dismissed?.resolve()
+  await expect.poll(() => reports).toBe(2)
 })
 
 test('a change of a task whose work is still to be taken up does not end that work', async () => {
