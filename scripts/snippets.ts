@@ -6,27 +6,36 @@
  *     …everything between `// #region serve` and `// #endregion`…
  *     ```
  *
+ * `<!-- statements: S000-1 to 18 -->` stands above a table of rows of `scripts/seeds/statements.md`.
+ *
  * `--check` writes nothing and exits 1 if a page is not as it would be.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pagesOf } from './markdown/tree.ts'
+import { fillTables, readStatements } from './seeds/table.ts'
 
 const root = join(import.meta.dirname, '..')
 const check = process.argv.includes('--check')
 // The fence may be empty, so its end need not follow a line of its own.
 const marker = /(<!-- snippet: (\S+?)(?:#(\S+))? -->\n```(\w+)\n)[\s\S]*?(?<=\n)```/g
 
+const statements = readStatements(read('scripts/seeds/statements.md', undefined))
+
 let stale = 0
 for (const page of pagesOf(root)) {
   const text = readFileSync(join(root, page), 'utf8')
-  const fresh = text.replace(
+  const filled = text.replace(
     marker,
     (_, head, file, region) => `${head}${read(file, region)}\n\`\`\``,
   )
+  const fresh = fillTables(filled, statements)
   if (fresh === text) continue
   stale++
-  if (check) console.error(`${page}: its snippets are not those of examples/; run npm run snippets`)
+  if (check)
+    console.error(
+      `${page}: its snippets are not those of examples/, or its tables not those of scripts/seeds/; run npm run snippets`,
+    )
   else writeFileSync(join(root, page), fresh)
 }
 process.exit(check && stale > 0 ? 1 : 0)

@@ -13,7 +13,7 @@ export function pagesOf(root: string): readonly string[] {
   return [...top, ...below('docs'), ...examples].toSorted()
 }
 
-/** The pages that `npm run follow` follows: README and the guides. */
+/** The pages that `npm run follow` follows: README, the guides, and the pages of the seeds. */
 export function followedPages(root: string): readonly string[] {
-  return pagesOf(root).filter((page) => page === 'README.md' || page.startsWith('docs/guides/'))
+  return pagesOf(root).filter((page) => /^(README\.md|docs\/(guides|seeds)\/.*)$/.test(page))
 }

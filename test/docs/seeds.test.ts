@@ -1,89 +1,72 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { judge, type Ran } from '../../scripts/seeds/results.ts'
+import { pageOf, readStatements, toRow } from '../../scripts/seeds/table.ts'
 
 const root = join(import.meta.dirname, '../..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const statements = readStatements(read('scripts/seeds/statements.md'))
 
-/** How many numbers each seed has. */
-const seeds: readonly [name: string, count: number][] = [
-  ['s000', 104],
-  ['s001', 103],
-  ['s002', 58],
-  ['s003', 44],
-  ['s004', 63],
+/** How many statements each document has. */
+const counts: readonly [document: string, count: number][] = [
+  ['S000', 104],
+  ['S001', 103],
+  ['S002', 58],
+  ['S003', 44],
+  ['S004', 63],
 ]
 
-/** A row of a seed's table. */
-interface Row {
-  readonly number: string
-  readonly requirement: string
-  readonly differs: string
-  readonly where: string
-  readonly test: string
-}
-
-/** The rows of a seed's own table, without those of what its origin has beyond it. */
-function rowsOf(name: string): readonly Row[] {
-  const text = readFileSync(join(root, 'docs/seeds', `${name}.md`), 'utf8')
-  expect(text).toContain('| number | requirement | differs | where | test |')
-  return text
+test.each(counts)('%s has every number once, in the table and on its page', (document, count) => {
+  const own = statements.filter(({ number }) => number.startsWith(document))
+  expect(own.map(({ number }) => number)).toEqual(
+    Array.from({ length: count }, (_, i) => `${document}-${i + 1}`),
+  )
+  const rows = read(pageOf(document))
     .split('\n')
-    .filter((line) => line.startsWith(`| ${name.toUpperCase()}-`))
-    .map((line) => {
-      const [, number = '', requirement = '', differs = '', where = '', shown = '', ...rest] = line
-        .split('|')
-        .map((cell) => cell.trim())
-      expect(rest, `${number} has another number of cells`).toEqual([''])
-      return { number, requirement, differs, where, test: shown }
-    })
-}
+    .filter((line) => line.startsWith(`| ${document}-`))
+  expect(rows.toSorted()).toEqual(own.map(toRow).toSorted())
+})
 
-/** The numbers that a cell stands for: `S000-7`, `S000-31 … 33`, `S000-98, 100`. */
-function numbersIn(cell: string): readonly number[] {
-  const [first = 0, last] = (cell.match(/\d+(?![\d-])/g) ?? []).map(Number)
-  if (last === undefined) return [first]
-  if (cell.includes(',')) return [first, last]
-  return Array.from({ length: last - first + 1 }, (_, i) => first + i)
-}
-
-/** The paths that a cell names: code spans with an extension or a trailing slash. */
-function pathsIn(cell: string): readonly string[] {
-  return [...cell.matchAll(/`([\w./-]+(?:\.ts|\/))`/g)].map(([, path]) => path ?? '')
-}
-
-describe.each(seeds)('%s', (name, count) => {
-  const rows = rowsOf(name)
-
-  test('has every number once', () => {
-    const numbers = rows.flatMap(({ number }) => numbersIn(number))
-    expect(numbers.toSorted((a, b) => a - b)).toEqual(
-      Array.from({ length: count }, (_, i) => i + 1),
-    )
-  })
-
-  test('says of each where it lives, what shows it, and whether it differs', () => {
-    for (const row of rows)
-      for (const cell of Object.values(row)) expect(cell, `${row.number}`).not.toBe('')
-  })
-
-  test('names tests and code that are there', () => {
-    for (const { number, where, test: shown } of rows) {
-      for (const path of pathsIn(shown).filter((one) => one.includes('/')))
-        expect(existsSync(join(root, 'test', path)), `${number}: ${path}`).toBe(true)
-      for (const path of pathsIn(where).filter((one) => one.includes('/')))
-        expect(existsSync(join(root, 'src', path)), `${number}: ${path}`).toBe(true)
+test('what shows a statement is there, by its path and its words', () => {
+  for (const { number, differs, shown } of statements) {
+    if (differs === undefined) expect(shown, `${number} is shown by nothing`).not.toEqual([])
+    for (const { path, words = '' } of shown) {
+      expect(existsSync(join(root, path)), `${number}: ${path}`).toBe(true)
+      if (words !== '') expect(read(path), `${number}: ${path}`).toContain(words)
     }
-  })
+  }
 })
 
-describe.each(seeds.slice(2))('%s', (name) => {
-  test('names a test for each', () => {
-    for (const { number, test: shown } of rowsOf(name))
-      expect(pathsIn(shown).length, `${number} names no test`).toBeGreaterThan(0)
-  })
+test('the index leads to the page of each document', () => {
+  for (const [document] of counts)
+    expect(read('docs/seeds.md')).toContain(pageOf(document).replace('docs/', ''))
 })
 
-test('the index leads to a table for each of the five', () => {
-  const index = readFileSync(join(root, 'docs/seeds.md'), 'utf8')
-  for (const [seed] of seeds) expect(index).toContain(`seeds/${seed}.md`)
+describe('the result of a statement', () => {
+  const [path, words] = ['test/a.test.ts', 'S000-1']
+  const statement = { number: 'S000-1', words: 'one', differs: undefined, shown: [{ path, words }] }
+  const ran = (state: Ran['state'], name = `${words}: a test`): Ran => ({ path, name, state })
+
+  test.each<readonly [string, readonly Ran[], boolean]>([
+    ['kept', [ran('passed'), ran('failed', 'another'), ran('skipped')], true],
+    ['not kept', [ran('passed'), ran('failed')], true],
+    ['not kept', [ran('passed', 'another')], true],
+    ['not kept', [ran('skipped')], true],
+    ['not kept', [ran('passed')], false],
+  ])('is %s where %j ran, and its page says so: %s', (result, tests, isSaid) => {
+    expect(judge(statement, tests, isSaid)).toMatchObject({ result })
+  })
+
+  test('is that it differs where its tests pass and its page says how', () => {
+    const differs = 'in camelCase'
+    const other = { ...statement, differs }
+    expect(judge(other, [ran('passed')], true)).toMatchObject({ result: 'differs', why: differs })
+    expect(judge(other, [ran('failed')], true)).toMatchObject({ result: 'not kept' })
+    expect(judge(other, [ran('passed')], false)).toMatchObject({ result: 'not kept' })
+  })
+
+  test('is not kept where nothing shows it', () => {
+    expect(judge({ ...statement, shown: [] }, [], true)).toMatchObject({ result: 'not kept' })
+  })
 })
