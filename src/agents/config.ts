@@ -47,6 +47,8 @@ export interface AgentConfig {
   readonly capabilities?: readonly string[]
   /** Settings of the kind (`api_key`, `model`, `task_handling`, …); what is no setting shows in AgentInfo. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>>
+  /** Whether a server of the file serves it on its own; true if absent. If false, it answers as a member of teams alone. */
+  readonly expose?: boolean
   /** How long the agent may take to answer, or be silent; 30 if absent. */
   readonly timeoutSeconds?: number
   /** Further tries after a failure; 3 if absent. */

@@ -131,6 +131,7 @@ export {
   type Tool,
   type ToolContext,
   type ToolDefinition,
+  type ToolOutput,
   type ToolSource,
   type ToolUser,
 } from './tools.ts'

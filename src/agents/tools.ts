@@ -27,12 +27,24 @@ export interface Tool {
   /** What is wrong with arguments, in words for the model, which is told instead of the user being asked. */
   check?(args: JsonObject): Promise<string | undefined> | string | undefined
   /** Does the work. A throw is told to the model by its message, so that it can try something else. */
-  execute(args: JsonObject, context: ToolContext): Promise<Json> | Json
+  execute(args: JsonObject, context: ToolContext): Promise<ToolOutput> | ToolOutput
   /**
    * Present where a call of this tool ends the model's turn, such as one that hands over to another agent: the result is
    * not told to the model, and what this gives is the metadata of its answer. The same arguments must give the same.
    */
   ends?(args: JsonObject): JsonObject
+}
+
+/** What a tool gives: JSON, or an object that is written as JSON, such as one of an interface; no Map, Date or function. */
+export type ToolOutput = Json | PlainObject | readonly PlainObject[]
+
+/** An object without the marks of those that JSON cannot write. */
+type PlainObject = object & {
+  readonly [mark in
+    | typeof Symbol.iterator
+    | typeof Symbol.toStringTag
+    | typeof Symbol.toPrimitive
+    | typeof Symbol.hasInstance]?: never
 }
 
 /** Whether a call needs the user's yes. */
@@ -99,7 +111,8 @@ export interface ToolDefinition<
 }
 
 /** What a tool's `execute` gives: what its `output` schema takes, or any JSON. */
-export type ResultFor<Output> = Output extends StandardSchemaV1<infer Given, infer _> ? Given : Json
+export type ResultFor<Output> =
+  Output extends StandardSchemaV1<infer Given, infer _> ? Given : ToolOutput
 
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
@@ -153,7 +166,7 @@ function toTool(definition: ToolDefinition<SchemaInput, SchemaInput>): Tool {
       const given = await definition.execute(await read(args), known)
       const reading = await result?.read(given)
       if (reading?.fault !== undefined) throw new Error(`The tool failed: ${reading.fault}`)
-      return (reading ? reading.data : given) as Json // whatever it is, the model reads it as JSON
+      return (reading ? reading.data : given) as ToolOutput // whatever it is, the model reads it as JSON
     },
   }
 }
@@ -270,7 +283,7 @@ export async function runTool(
 
 const maxResultLength = 100_000
 
-function toText(result: Json | undefined): string {
+function toText(result: ToolOutput | undefined): string {
   const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? '')
   return text.length > maxResultLength ? `${text.slice(0, maxResultLength)}\n[cut]` : text
 }

@@ -17,7 +17,7 @@ export interface BuildDeps extends AgentDeps, Omit<TeamOptions, 'clock' | 'rando
 
 /** All agents and teams of a configuration. It never changes: a changed file gives another roster. */
 export interface Roster {
-  /** What a server serves: the teams in the file's order, then the single agents. */
+  /** What a server serves: the teams in the file's order, then the single agents, without those of `expose = false`. */
   readonly agents: readonly Agent[]
   readonly teams: readonly Team[]
   /** The registry of all of them. */
@@ -57,7 +57,8 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
     const team = manager.get(id)
     return team instanceof Team ? [team] : []
   })
-  const single = config.agents.flatMap(({ id }) => manager.get(id) ?? [])
+  const exposed = config.agents.filter(({ expose }) => expose !== false)
+  const single = exposed.flatMap(({ id }) => manager.get(id) ?? [])
   const close = (): Promise<void> => manager.close()
   const { warnings } = config
   const found = { ...prices, ...(warnings && { warnings }) }

@@ -11,9 +11,11 @@ import { A2AError, errorRow, toA2AError } from '../protocol/errors.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import {
   type AuthContext,
+  anonymous,
   type Call,
   type Dispatch,
   mustHaveScope,
+  reachesAgent,
   tenantFor,
   tenantHeader,
 } from '../protocol/operations.ts'
@@ -186,7 +188,8 @@ function createFactory(options: McpBindingOptions): McpServerFactory {
     // true: `toAuthInfo` put it there, with every request of HTTP
     const given = (authInfo?.extra?.call ?? {}) as Call
     const call = requestInfo || authInfo ? given : overStdio(options)
-    const offers = await options.offers()
+    const { auth = anonymous } = call
+    const offers = (await options.offers()).filter(({ id }) => reachesAgent(auth, id))
     const names = await toNames(offers)
     for (const [index, offer] of offers.entries()) {
       const { id, name: title, description } = offer
@@ -240,12 +243,13 @@ async function answerQuestion(
     ...(taskId && { taskId }),
   })
   const reader = createResultReader()
+  const report = progressOf(context.mcp)
   const { signal } = context.mcp.mcpReq
   try {
     const stream = await ask(offer.dispatch, { message }, { ...context.call, signal })
     await readAll(stream, signal, (event) => {
       reader.take(event)
-      reportProgress(context.mcp, event)
+      report?.(event)
     })
     return reader.result()
   } catch (thrown) {
@@ -254,15 +258,26 @@ async function answerQuestion(
   }
 }
 
-/** Tells a client that asked for progress what the agent says on the way. */
-function reportProgress({ mcpReq }: ServerContext, event: StreamResponse): void {
+/** Tells a client that asked for progress what the agent says on the way and each piece of its answer; else undefined. */
+function progressOf({ mcpReq }: ServerContext): ((event: StreamResponse) => void) | undefined {
   const progressToken = mcpReq._meta?.progressToken
-  if (progressToken === undefined || !('statusUpdate' in event)) return
+  if (progressToken === undefined) return undefined
+  let progress = 0
+  return (event) => {
+    const message = textOf(newsIn(event))
+    if (message === '') return
+    progress += 1
+    const params = { progressToken, progress, message }
+    // A client that has gone does not hear of progress; its signal ends the work.
+    void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
+  }
+}
+
+function newsIn(event: StreamResponse): readonly Part[] {
+  if ('artifactUpdate' in event) return event.artifactUpdate.artifact.parts
+  if (!('statusUpdate' in event)) return []
   const { state, message } = event.statusUpdate.status
-  if (state !== 'TASK_STATE_WORKING' || !message) return
-  const params = { progressToken, progress: 0, message: textOf(message.parts) }
-  // A client that has gone does not hear of progress; its signal ends the work.
-  void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
+  return state === 'TASK_STATE_WORKING' && message ? message.parts : []
 }
 
 /** The call of whoever started the process. */

@@ -18,7 +18,7 @@ type RouteRows<N extends string> = Readonly<Record<N, RouteRow>>
 export type AgentRoute = 'rpc' | 'ranch' | 'rc' | 'ranchStream' | 'card'
 
 /** OpenAI's API. */
-export type OpenAIRoute = 'completions' | 'chat' | 'models' | 'model'
+export type OpenAIRoute = 'completions' | 'chat' | 'models' | 'model' | 'responses'
 
 /**
  * The server's own: pages, the public keys of webhook tokens, its OAuth metadata, where remote agents report, and
@@ -53,6 +53,7 @@ const openAIRoutes: RouteRows<OpenAIRoute> = {
   chat: { paths: ['/v1/chat'], methods: post },
   models: { paths: ['/v1/models'], methods: ['GET'] },
   model: { paths: ['/v1/models/*'], methods: ['GET'] },
+  responses: { paths: ['/v1/responses', '/v1/responses/*'], methods: ['GET', 'POST', 'DELETE'] },
 }
 
 /** Where remote agents report that a task of theirs has changed; the id of our task that waits for it follows. */

@@ -317,8 +317,7 @@ function openWires(
   options: WireOptions = {},
 ): Dispatch {
   const offers = usableInterfaces(card, options)
-  if (offers.length === 0)
-    throw new A2AError('versionNotSupported', `No interface of ${card.name} speaks our wires`)
+  if (offers.length === 0) throw new A2AError('versionNotSupported', noneFits(card, options))
   return firstThatConnects(
     offers.map(({ tenant: own, ...offer }) => {
       const { tenant = own } = options
@@ -327,9 +326,21 @@ function openWires(
   )
 }
 
+const everyBinding = ['JSONRPC', 'HTTP+JSON']
+
+const everyVersion = ['1.0', '0.3']
+
+function noneFits(card: AgentCard, options: WireOptions): string {
+  const { bindings = everyBinding, versions = everyVersion, onlyTls } = options
+  const offers = card.supportedInterfaces.map((offer) => `${wireName(offer)} at ${offer.url}`)
+  const spoken = `${bindings.join(' and ')} in ${versions.join(' and ')}${onlyTls ? ', over https' : ''}`
+  const offered = offers.length > 0 ? offers.join(', ') : 'no interface'
+  return `${card.name} offers ${offered}; this client speaks ${spoken}`
+}
+
 /** The interfaces that fit, in the order in which they are tried. */
 function usableInterfaces(card: AgentCard, options: WireOptions): readonly AgentInterface[] {
-  const { bindings = ['JSONRPC', 'HTTP+JSON'], versions = ['1.0', '0.3'], onlyTls } = options
+  const { bindings = everyBinding, versions = everyVersion, onlyTls } = options
   let left = card.supportedInterfaces.filter(
     ({ url }) => urlFault(url) === undefined && (!onlyTls || url.startsWith('https:')),
   )

@@ -29,6 +29,8 @@ export interface Service {
   readonly agent: ServedAgent
   /** What each operation does; read at every call, since another agent may take the place of this one. */
   readonly handlers: Handlers
+  /** Who else may have a task that is not here, because it was made when another agent was at this address. */
+  readonly former?: (() => readonly Dispatch[]) | undefined
   /** Says who calls; absent where anyone may call, and everyone is the anonymous caller. */
   readonly auth?: CallerAuth | undefined
   /** Keeps callers within their share; absent where they may ask as often as they like. */
@@ -179,6 +181,9 @@ export function createGate(service: Service): Dispatch {
       return result
     } catch (thrown) {
       const { code } = toA2AError(thrown)
+      const found =
+        code === 'taskNotFound' ? await findFormer(service, { name, request, call }) : undefined
+      if (found) return found.result
       const ms = clock.elapsed() - startedAt
       metrics.observe(name, code, ms)
       requests?.({ operation: name, auth, outcome: code, ms })
@@ -188,6 +193,27 @@ export function createGate(service: Service): Dispatch {
       throw thrown
     }
   }
+}
+
+/** Asks those who were at this address before for a task that is not here; each checks the call for itself. */
+async function findFormer<N extends OperationName>(
+  { former }: Service,
+  {
+    name,
+    request,
+    call,
+  }: { readonly name: N; readonly request: RequestOf<N>; readonly call: Call },
+): Promise<{ readonly result: ResultOf<N> } | undefined> {
+  // A message to a task of an agent that is gone would be rejected.
+  if (operations[name].takes === 'message') return undefined
+  for (const dispatch of former?.() ?? []) {
+    try {
+      return { result: await dispatch(name, request, call) }
+    } catch (thrown) {
+      if (toA2AError(thrown).code !== 'taskNotFound') throw thrown
+    }
+  }
+  return undefined
 }
 
 function mustBeAllowed(

@@ -424,14 +424,16 @@ export function mustHaveScope(auth: Grant, scope: ScopeName): void {
   if (!hasScope(auth, scope)) throw insufficient(scope)
 }
 
-/**
- * A credential that names agents is good for these alone.
- * @throws A2AError `forbidden` with the challenge that names the scope which is missing.
- */
-export function mustReachAgent({ scopes }: Grant, id: string): void {
-  const own = agentPrefix + id
-  if (scopes?.some((scope) => scope.startsWith(agentPrefix)) && !scopes.includes(own))
-    throw insufficient(own)
+/** Whether a caller may use an agent. A credential that names agents is good for these alone. */
+export function reachesAgent({ scopes }: Grant, id: string): boolean {
+  return (
+    !scopes?.some((scope) => scope.startsWith(agentPrefix)) || scopes.includes(agentPrefix + id)
+  )
+}
+
+/** @throws A2AError `forbidden` with the challenge that names the scope which is missing. */
+export function mustReachAgent(auth: Grant, id: string): void {
+  if (!reachesAgent(auth, id)) throw insufficient(agentPrefix + id)
 }
 
 /** The header that names the tenant of a request which cannot name one itself. */

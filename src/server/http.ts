@@ -15,7 +15,7 @@ import {
 } from '../bindings/routes.ts'
 import { toA2AError } from '../protocol/errors.ts'
 import { clientToolsExtension, historyExtension } from '../protocol/extensions.ts'
-import { scopeNames } from '../protocol/operations.ts'
+import { type AuthContext, reachesAgent, scopeNames } from '../protocol/operations.ts'
 import { isPromiseLike, within } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { type Logger, tellsAll } from '../shared/log.ts'
@@ -132,7 +132,7 @@ function createRoute(server: ServerContext, { openai, mcp }: Endpoints): HttpHan
     if (own) return own(request)
     const named = splitAgentPath(request.path)
     if (named) {
-      const mount = mounts.get(decodeSegment(named.id))
+      const mount = server.find(decodeSegment(named.id))
       return mount ? mount.handle({ ...request, path: named.below }) : missing(request)
     }
     const first = mounts.values().next().value
@@ -231,6 +231,7 @@ export function createEndpoints(server: ServerContext): Endpoints {
       chat: openai('chat'),
       models: openai('models'),
       model: openai('model'),
+      responses: openai('responses'),
     },
     mcp: onFirstUse(() => {
       madeMcp = createMcp(server)
@@ -299,16 +300,21 @@ function createPages(
     metrics: forKnown(visitors, async () =>
       metrics.page({ ...gauges(server), ...(await clusterGauges(server)) }),
     ),
-    catalogue: forKnown(visitors, ({ base }) => catalogue(server, base)),
+    catalogue: forKnown(visitors, ({ base }, auth) => catalogue(server, auth, base)),
     keys: keys && forAnyone(visitors, () => keys),
     resource: resource && forAnyone(visitors, resource),
   }
 }
 
-/** Every agent with its card's address. */
-async function catalogue({ mounts }: ServerContext, base?: string): Promise<HttpReply> {
+/** Every agent that the caller may use, with its card's address. */
+async function catalogue(
+  { mounts }: ServerContext,
+  auth: AuthContext,
+  base?: string,
+): Promise<HttpReply> {
+  const usable = [...mounts.values()].filter(({ id }) => reachesAgent(auth, id))
   const agents = await Promise.all(
-    [...mounts.values()].map(async ({ id, identity }) => {
+    usable.map(async ({ id, identity }) => {
       const card = await identity.card()
       const url = identity.base(base)
       const { name, description, version } = card

@@ -94,6 +94,19 @@ export class Mount {
     this.identity.setAgent(agent)
   }
 
+  /** Takes no more messages: the agent is no longer served. Its tasks can be read until it is back. */
+  retire(): void {
+    const reject = async (): Promise<never> => {
+      const said = `${this.id} is no longer served here; its tasks can still be read`
+      throw new A2AError('agentUnavailable', said)
+    }
+    this.#service.handlers = {
+      ...this.#handlers(),
+      SendMessage: reject,
+      SendStreamingMessage: reject,
+    }
+  }
+
   /** Takes no more messages and lets what runs end until the deadline. May be called twice. */
   async close(deadlineMs: number): Promise<void> {
     await Promise.all([this.engine.close(deadlineMs), this.#keeper?.close(deadlineMs)])
@@ -106,6 +119,7 @@ export class Mount {
       engine: this.engine,
       agent: this.identity,
       handlers: this.#handlers(),
+      former: () => this.#server.formerFirsts(this).map(({ dispatch }) => dispatch),
       auth: auth === openAuth ? undefined : auth,
       limit,
       limits,

@@ -177,6 +177,8 @@ export class ServerContext {
   readonly mounts: Map<string, Mount> = new Map()
   /** Agents that are no longer served; their tasks still run, and one that comes back finds them. */
   readonly #retired = new Map<string, Mount>()
+  /** Agents that were the first one at some time: the tasks that were made at the root then are still found there. */
+  readonly #firsts = new Set<Mount>()
   /** The console, where there is one and the server is made. */
   console: ServerConsole | undefined
   /** The URL that cards point to. */
@@ -266,9 +268,22 @@ export class ServerContext {
       const mount = known ?? new Mount(this, one)
       // The first agent's address is the root, so a change of order changes cards.
       mount.identity.moveTo(mounts.size === 0 ? '' : `/agents/${encodeURIComponent(id)}`)
+      if (mounts.size === 0) this.#firsts.add(mount)
       mounts.set(id, mount)
       this.#retired.delete(id)
     }
+    for (const mount of this.#retired.values()) mount.retire()
+  }
+
+  /** The agent with this id, also one that is no longer served. */
+  find(id: string): Mount | undefined {
+    return this.mounts.get(id) ?? this.#retired.get(id)
+  }
+
+  /** The other agents that were the first one before this one, if it is that now. */
+  formerFirsts(mount: Mount): readonly Mount[] {
+    if (mount !== this.mounts.values().next().value) return []
+    return [...this.#firsts].filter((one) => one !== mount)
   }
 
   /** The agent with this id, or the first. @throws Error if there is none. */
@@ -280,7 +295,7 @@ export class ServerContext {
 
   /** The engine of an agent, including one that is no longer served. */
   engineOf(id: string): Engine | undefined {
-    return (this.mounts.get(id) ?? this.#retired.get(id))?.engine
+    return this.find(id)?.engine
   }
 
   /** Takes no more messages and lets turns end until the deadline, those of agents no longer served too. */

@@ -109,7 +109,7 @@ const definitions: Readonly<Record<string, readonly [code: string, says?: string
   ],
   'a result that is no JSON': [
     `{ ...book, execute: () => new Map() }`,
-    `Type 'Map<any, any>' is not assignable to type 'Promise<Json> | Json'.`,
+    `Type 'Map<any, any>' is not assignable to type 'Promise<ToolOutput> | ToolOutput'.`,
   ],
   'what fits': [
     `{ ...book, output: z.object({ ok: z.boolean() }), approval: ({ seats }) => seats > 8, execute: async ({ seats, day = '' }, { key, turn }) => ({ ok: key + day + turn.taskId === String(seats.toFixed()) }) }`,
@@ -165,3 +165,23 @@ function compile(project: string): Promise<readonly { line: number; text: string
     })
   })
 }
+
+test('a tool may give what an interface describes', async () => {
+  interface Weather {
+    readonly degrees: number
+    readonly wind?: Wind
+  }
+  interface Wind {
+    readonly from: string
+  }
+  const weather: Weather = { degrees: 7, wind: { from: 'west' } }
+  const about = { name: 'weather', description: 'Tells the weather' }
+  const typed = defineTool({ ...about, input: z.object({}), execute: () => weather })
+  const plain = defineTool({ ...about, parameters: {}, execute: async () => weather })
+  for (const tool of [typed, plain]) expect(await tool.execute({}, context)).toEqual(weather)
+  defineTool({ ...about, parameters: {}, execute: () => [weather] })
+  // @ts-expect-error a date is no JSON
+  defineTool({ ...about, parameters: {}, execute: () => new Date() })
+  // @ts-expect-error a model reads nothing of undefined
+  defineTool({ ...about, parameters: {}, execute: () => undefined })
+})

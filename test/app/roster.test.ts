@@ -64,6 +64,15 @@ describe('a roster', () => {
     await roster.close()
   })
 
+  test('leaves out members that are not to be served on their own', async () => {
+    const config = parseConfig(`${agent('a')}expose = false\n${agent('b')}${team('t', 'a')}`)
+    const roster = await createRoster(config, { directory })
+    const infos = await Promise.all(roster.agents.map((one) => one.info()))
+    expect(infos.map(({ id }) => id)).toEqual(['t', 'b'])
+    expect(await replyOf(roster)).toContain('from a')
+    await roster.close()
+  })
+
   test('R-W14, R-W10: a member that is down does not stop the start', async () => {
     const config = parseConfig(agent('a') + dead + team('t', 'a', 'dead'))
     const roster = await createRoster(config, { directory })

@@ -200,16 +200,21 @@ describe('an agent offered over streamable HTTP', () => {
   test('tells a client that asks for progress what it does', async () => {
     const slow = defineAgent({ name: 'Slow' }, async function* (_, turn) {
       yield turn.status('TASK_STATE_WORKING', 'looking')
-      yield 'found'
+      yield 'found '
+      yield 'it'
     })
     const client = await connect(await serve(slow))
     const heard: unknown[] = []
     const result = await client.callTool(
       { name: 'slow', arguments: { message: 'go' } },
-      { onprogress: ({ message }) => void heard.push(message) },
+      { onprogress: ({ message, progress }) => void heard.push([progress, message]) },
     )
-    expect(result.content).toEqual([{ type: 'text', text: 'found' }])
-    expect(heard).toEqual(['looking'])
+    expect(result.content).toEqual([{ type: 'text', text: 'found it' }])
+    expect(heard).toEqual([
+      [1, 'looking'],
+      [2, 'found '],
+      [3, 'it'],
+    ])
   })
 
   test('stops when the client gives up', async () => {

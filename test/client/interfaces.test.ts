@@ -21,6 +21,20 @@ describe('the choice of an interface', () => {
     expect(agent.received.map(({ path }) => path)).toEqual(['/elsewhere'])
   })
 
+  test('says what a card offers where we speak none of it', async () => {
+    const grpc = { url: 'http://a.example:50051', protocolBinding: 'GRPC', protocolVersion: '1.0' }
+    const client = (...supportedInterfaces: (typeof grpc)[]): A2AClient =>
+      new A2AClient({ serverUrl: 'http://a.example', card: testCard({ supportedInterfaces }) })
+    const ours = 'this client speaks JSONRPC and HTTP+JSON in 1.0 and 0.3'
+    await expect(client(grpc).sendMessage('hi')).rejects.toMatchObject({
+      code: 'versionNotSupported',
+      message: `Test agent offers GRPC 1.0 at http://a.example:50051; ${ours}`,
+    })
+    await expect(client().sendMessage('hi')).rejects.toThrow(
+      `Test agent offers no interface; ${ours}`,
+    )
+  })
+
   test('B005 ignores the patch of a version', async () => {
     const agent = await serveAgent(echo)
     const card = testCard({ supportedInterfaces: [jsonRpc(`${agent.url}/rpc`, '1.0.7')] })

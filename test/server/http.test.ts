@@ -47,6 +47,36 @@ describe('the endpoints of a server', () => {
     expect(result.content).toEqual([{ type: 'text', text: 'two: hi' }])
   })
 
+  test('list only the agents that the caller may use', async () => {
+    const tokens = { secret: { userId: 'ann', scopes: ['agent:two'] }, all: 'bob' }
+    const auth = { authenticators: [bearer({ tokens })] }
+    const url = await serve(await createServer({ agents: [agent('one'), agent('two')], auth }))
+    const named = async (token: string): Promise<unknown> => {
+      const headers = { authorization: `Bearer ${token}` }
+      const get = async (path: string) => (await fetch(`${url}${path}`, { headers })).json()
+      const client = new Client({ name: 'test', version: '1.0.0' })
+      const init = { requestInit: { headers } }
+      await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), init))
+      closing.push(() => client.close())
+      const { tools } = await client.listTools()
+      const lists = [(await get('/agents')).agents, (await get('/v1/models')).data]
+      const ids = lists.map((list) => list.map(({ id }: { id: string }) => id))
+      return [...ids, tools.map(({ name }) => name), 'error' in (await get('/v1/models/one'))]
+    }
+    expect(await named('all')).toEqual([...Array(3).fill(['one', 'two']), false])
+    expect(await named('secret')).toEqual([...Array(3).fill(['two']), true])
+  })
+
+  test('say at OpenAI’s other paths that they are not there, as OpenAI’s clients read it', async () => {
+    const url = await serve(await createServer({ agents: [agent('one')] }))
+    const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
+    await expect(openai.responses.create({ model: 'one', input: 'hi' })).rejects.toMatchObject({
+      status: 404,
+      code: 'unknown_url',
+      message: expect.stringContaining('/v1/chat/completions'),
+    })
+  })
+
   test('ask for credentials as A2A does', async () => {
     const auth = { authenticators: [bearer({ tokens: { secret: 'ann' } })] }
     const url = await serve(await createServer({ agents: [agent('one')], auth }))
@@ -101,5 +131,30 @@ describe('replacing the agents of a server', () => {
     for await (const _ of stream);
     const task = await server.dispatch('slow')('GetTask', { id }, {})
     expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  test('keeps the tasks of an agent that is gone readable where they were, and takes none for it', async () => {
+    const server = await createServer({ agents: [agent('one'), agent('two')] })
+    const url = await serve(server)
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+    const ask = async (path: string, body?: unknown) => {
+      const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+      return (await fetch(`${url}${path}`, init)).json()
+    }
+    const request = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } }
+    for (const base of ['', '/agents/two']) {
+      const { task } = await ask(`${base}/message:send`, request)
+      await server.setAgents([agent('three'), agent(base === '' ? 'two' : 'four')])
+      const { status } = await ask(`${base}/tasks/${task.id}`)
+      expect(status?.state).toBe('TASK_STATE_COMPLETED')
+      if (base !== '') {
+        const { error } = await ask(`${base}/message:send`, request)
+        expect(error.message).toBe('two is no longer served here; its tasks can still be read')
+      }
+      const none = await ask(`${base}/tasks/made-up`)
+      expect(none.error.details[0].reason).toBe('TASK_NOT_FOUND')
+    }
+    const { agents } = await ask('/agents')
+    expect(agents.map(({ id }: { id: string }) => id)).toEqual(['three', 'four'])
   })
 })

@@ -401,6 +401,12 @@ const agentTable = z.strictObject({
     description: 'What the agent can do, in words of your own. Cards show them as skills.',
     examples: [['writing', 'editing']],
   }),
+  expose: described(z.boolean().optional(), {
+    description:
+      'Whether the agent is served on its own, at `/agents/ID`, as a model and as a tool. If false, it answers as a member of teams alone.',
+    default: true,
+    examples: [false],
+  }),
   timeout_seconds: described(numberLike.optional(), {
     description:
       'How long the agent may be silent, in seconds; then the call fails, but an A2A agent that says that it works is not silent. A module may be silent for ever if this is absent.',
@@ -473,6 +479,7 @@ export const agentSchema: z.ZodType<AgentConfig> = agentTable.transform(
     ...whenGiven('description', agent.description),
     ...whenGiven('capabilities', agent.capabilities),
     ...whenGiven('metadata', agent.metadata),
+    ...whenGiven('expose', agent.expose),
     ...whenGiven('timeoutSeconds', agent.timeout_seconds),
     ...whenGiven('maxTaskSeconds', agent.max_task_seconds),
     ...whenGiven('wait', agent.wait),

@@ -1,11 +1,13 @@
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import { addUsage, estimateUsage, toUsageMetadata, type Usage } from '../../protocol/extensions.ts'
-import type {
-  AuthContext,
-  Call,
-  Dispatch,
-  EventStream,
-  Sequenced,
+import {
+  type AuthContext,
+  anonymous,
+  type Call,
+  type Dispatch,
+  type EventStream,
+  reachesAgent,
+  type Sequenced,
 } from '../../protocol/operations.ts'
 import { isInterrupted } from '../../protocol/task.ts'
 import type { Part, StreamResponse } from '../../protocol/types.ts'
@@ -80,22 +82,26 @@ const json: Readonly<Record<string, string>> = { 'content-type': 'application/js
 
 /**
  * Answers as OpenAI's API does, one handler for each of its routes: `completions`, streamed or not, the `models` and one
- * `model` of them; and `chat`, a plainer way to say the same. Each agent or team is a model.
+ * `model` of them; and `chat`, a plainer way to say the same. Each agent or team is a model. `responses` are not served.
  */
 export function createOpenAIBinding(
   options: OpenAIBindingOptions,
 ): Readonly<Record<OpenAIRoute, HttpHandler>> {
-  const { models, identify } = options
+  const models = async (request: HttpRequest): Promise<readonly OpenAIModel[]> => {
+    const auth = (await options.identify?.(request)) ?? anonymous
+    return options.models().filter(({ id }) => reachesAgent(auth, id))
+  }
   return {
     completions: guarded((request) => complete(options, request)),
     chat: guarded((request) => chat(options, request)),
     models: guarded(async (request) => {
-      await identify?.(request)
-      return ok({ object: 'list', data: models().map(toModel) })
+      return ok({ object: 'list', data: (await models(request)).map(toModel) })
     }),
     model: guarded(async (request) => {
-      await identify?.(request)
-      return ok(toModel(modelOf(options, nameIn(request.path))))
+      return ok(toModel(modelOf(await models(request), nameIn(request.path))))
+    }),
+    responses: guarded(() => {
+      throw noResponses
     }),
   }
 }
@@ -145,7 +151,7 @@ async function send(
   request: HttpRequest,
   { input, form }: { readonly input: ChatInput; readonly form?: CompletionForm },
 ): Promise<Asked> {
-  const model = modelOf(options, input.model)
+  const model = modelOf(options.models(), input.model)
   const dispatch = options.dispatchOf(model.id)
   if (!dispatch) throw noModel(model.id)
   const call = toCall(request, '1.0')
@@ -164,8 +170,7 @@ async function send(
   return { model: model.id, prompt: promptText(input), stream }
 }
 
-function modelOf({ models }: OpenAIBindingOptions, name: string | undefined): OpenAIModel {
-  const known = models()
+function modelOf(known: readonly OpenAIModel[], name: string | undefined): OpenAIModel {
   const model = name === undefined ? known[0] : known.find(({ id }) => id === name)
   if (!model) throw noModel(name ?? '')
   return model
@@ -214,6 +219,12 @@ function nameIn(path: string): string {
 function toModel({ id, created = 0, ownedBy = 'corral' }: OpenAIModel): object {
   return { id, object: 'model', created, owned_by: ownedBy }
 }
+
+const noResponses = new A2AError(
+  'methodNotFound',
+  'The Responses API is not served here; use /v1/chat/completions',
+  { metadata: { openai: 'unknown_url' } },
+)
 
 function noModel(model: string): A2AError {
   return new A2AError('methodNotFound', `The model '${model}' does not exist`, {

@@ -7,7 +7,7 @@ import {
   jwtVerify,
 } from 'jose'
 import { refusalHeaders } from '../../bindings/call.ts'
-import type { HttpHandler, HttpReply } from '../../bindings/http.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../../bindings/http.ts'
 import { A2AError, errorRow, toA2AError } from '../../protocol/errors.ts'
 import {
   type AuthContext,
@@ -515,14 +515,18 @@ export function forAnyone({ countPage }: Visitors, page: HttpHandler): HttpHandl
 }
 
 /** A page for callers whom the server knows, or for anyone where anyone may call. */
-export function forKnown({ visit }: Visitors, page: HttpHandler): HttpHandler {
+export function forKnown(
+  { visit }: Visitors,
+  page: (request: HttpRequest, auth: AuthContext) => Promise<HttpReply> | HttpReply,
+): HttpHandler {
   return async (request) => {
+    let auth: AuthContext
     try {
-      await visit(request)
+      auth = await visit(request)
     } catch (thrown) {
       return refusedPage(toA2AError(thrown))
     }
-    return page(request)
+    return page(request, auth)
   }
 }
 
