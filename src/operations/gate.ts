@@ -29,6 +29,8 @@ export interface Service {
   readonly agent: ServedAgent
   /** What each operation does; read at every call, since another agent may take the place of this one. */
   readonly handlers: Handlers
+  /** Whether the agent is no longer served, and only its tasks are. */
+  readonly retired?: boolean
   /** Who else may have a task that is not here, because it was made when another agent was at this address. */
   readonly former?: (() => readonly Dispatch[]) | undefined
   /** Says who calls; absent where anyone may call, and everyone is the anonymous caller. */
@@ -169,6 +171,7 @@ export function createGate(service: Service): Dispatch {
       const card = shown instanceof Promise ? await shown : shown
       const extensions = negotiate(card, call)
       mustOffer(name, card)
+      if (service.retired) mustNotSend(name, agentId)
       const passed = checked(call, auth, extensions)
       const parsed = parseRequest(name, request, limits)
       if (call.idempotencyKey !== undefined) mustBeId('Idempotency-Key', call.idempotencyKey)
@@ -247,6 +250,12 @@ function mustOffer(name: OperationName, card: AgentCard): void {
   const { needs, refusal = 'unsupportedOperation' } = operations[name]
   if (needs && card.capabilities[needs] !== true)
     throw new A2AError(refusal, `This agent has no ${needs}`)
+}
+
+function mustNotSend(name: OperationName, agentId: string): void {
+  if (operations[name].takes !== 'message') return
+  const said = `${agentId} is no longer served here; its tasks can still be read`
+  throw new A2AError('agentUnavailable', said)
 }
 
 /** Most calls come with what the gate finds, so they pass as they are. */

@@ -90,21 +90,14 @@ export class Mount {
     this.#agent = agent
     this.#build = build
     this.#service.handlers = this.#handlers()
+    this.#service.retired = false
     this.engine.setAgent(agent, build)
     this.identity.setAgent(agent)
   }
 
   /** Takes no more messages: the agent is no longer served. Its tasks can be read until it is back. */
   retire(): void {
-    const reject = async (): Promise<never> => {
-      const said = `${this.id} is no longer served here; its tasks can still be read`
-      throw new A2AError('agentUnavailable', said)
-    }
-    this.#service.handlers = {
-      ...this.#handlers(),
-      SendMessage: reject,
-      SendStreamingMessage: reject,
-    }
+    this.#service.retired = true
   }
 
   /** Takes no more messages and lets what runs end until the deadline. May be called twice. */
@@ -119,6 +112,7 @@ export class Mount {
       engine: this.engine,
       agent: this.identity,
       handlers: this.#handlers(),
+      retired: false,
       former: () => this.#server.formerFirsts(this).map(({ dispatch }) => dispatch),
       auth: auth === openAuth ? undefined : auth,
       limit,
