@@ -34,7 +34,7 @@ function idsIn(text: string): readonly string[] {
   return [...names].flatMap(([, ids = '']) => ids.match(/[A-L]\d{3}/g) ?? [])
 }
 
-/** The page, as it should be. */
+/** The page, as it should be; what `npm run zoo` recorded in it stays. */
 export function renderPage(tests: ReadonlyMap<string, readonly string[]>): string {
   const served = statements.filter(({ id }) => !grpcOnly.has(id))
   const proved = served.filter(({ id }) => tests.has(id))
@@ -47,12 +47,40 @@ which is not served.
 A test is named by its place in the repository: \`conformance/cards\` is \`test/conformance/cards.test.ts\`. Those under
 \`test/conformance\` run on every binding and version that a statement applies to: JSON-RPC and HTTP+JSON, 1.0 and 0.3.
 
+${limits}
+
 | id | level | who | statement | § | tests | state |
 |---|---|---|---|---|---|---|
 ${statements.map((one) => renderRow(one, tests.get(one.id) ?? [])).join('\n')}
 
-${kit}`
+${kit}
+## Other frameworks
+
+\`npm run zoo\` installs each framework apart from Corral, serves an agent of it without a model, and connects it with
+Corral both ways: its client calls Corral, Corral's client calls it, and it is a member of a team that Corral serves,
+which its own client calls where it has one. "Question" is input required and answered; "signed" verifies the card, and
+refuses that of another key; "authenticated" needs a bearer token, and is refused without one. – is what the framework
+does not offer; a **no** is an error in it. The run fails where a cell differs from the notes.
+
+<!-- zoo -->${recordedZoo()}<!-- end of zoo -->
+`
 }
+
+/** The matrix that the last `npm run zoo -- --record` put into the page. */
+function recordedZoo(): string {
+  return readFileSync(page, 'utf8').split(/<!-- (?:zoo|end of zoo) -->/)[1] ?? '\n'
+}
+
+/** How far the statements reach. */
+const limits = `Three statements need a word more:
+
+- **B002**: a request without a version is 0.3, with two exceptions. A JSON-RPC method in PascalCase is 1.0, for 0.3 has no
+  such method; and HTTP+JSON outside \`/v1/\` is 1.0, for 0.3 has no such path ([dialects](dialects.md)).
+- **J008** holds for the two bindings of the specification. RANCH, the OpenAI routes and MCP have fewer operations and lose
+  [some fields](dialects.md#what-gets-lost).
+- **§12**: RANCH (\`urn:corral:bindings:ranch\`) and the JSON-RPC of the release candidate are custom bindings. The card
+  names them by URIs after the standard ones, so that other clients skip them; [dialects](dialects.md) documents their
+  methods, types, errors, streams and losses.`
 
 /** What the official kit says; its runs are not part of the tests, for they need Python and the kit. */
 const kit = `## The official kit
