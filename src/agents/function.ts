@@ -2,6 +2,7 @@ import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Json, JsonObject, Message } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import type {
   Agent,
   AgentAnswer,
@@ -77,6 +78,8 @@ export function defineAgent(
   description: AnyDescription,
   process: AgentFunction | DataFunction<unknown>,
 ): Agent {
+  checkOptions('defineAgent', description, descriptionOptions)
+  checkArgument('defineAgent', 'what answers', process, 'function')
   checkDescription(description)
   const info = toInfo(description)
   const { resumable = false, health, outputSchema, jsonSchema, maxOutputRetries } = description
@@ -95,6 +98,34 @@ export function defineAgent(
   const schema = toDataSchema(outputSchema, { at, jsonSchema })
   const checked = withOutputSchema(ofData, schema, { maxOutputRetries })
   return withOwnGuards(checked, info.id, description.guards)
+}
+
+const descriptionOptions: OptionTable<AnyDescription> = {
+  name: 'string!',
+  id: 'string',
+  description: 'string',
+  abilities: 'array',
+  metadata: 'object',
+  resumable: 'boolean',
+  guards: 'object',
+  outputSchema: 'any',
+  jsonSchema: 'object',
+  maxOutputRetries: 'number',
+  health: 'function',
+  version: 'string',
+  provider: 'object',
+  capabilities: 'array',
+  proficiencies: 'array',
+  skills: 'array',
+  inputModes: 'array',
+  outputModes: 'array',
+  documentationUrl: 'string',
+  iconUrl: 'string',
+  stateManagement: 'boolean',
+  streaming: 'boolean',
+  extensions: 'array',
+  securitySchemes: 'object',
+  securityRequirements: 'array',
 }
 
 function checkDescription({ name, id, abilities, version, capabilities }: AnyDescription): void {

@@ -4,6 +4,7 @@ import { answerParts, isTerminal, textOf, userMessage } from '../protocol/task.t
 import type { Json, JsonObject, Message, Part, Task } from '../protocol/types.ts'
 import { digestOf, newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
+import { checkArgument } from '../shared/options.ts'
 import { trimEnd } from '../shared/text.ts'
 import type { Agent, AgentReply, Draft, Turn } from './agent.ts'
 import type { ApprovalNames } from './config.ts'
@@ -132,6 +133,7 @@ export function defineTool<Input extends SchemaInput, Output extends SchemaInput
 ): Tool
 
 export function defineTool(given: Tool | ToolDefinition<SchemaInput, SchemaInput>): Tool {
+  checkArgument('defineTool', 'the tool', given, 'object')
   if (!toolName.test(given.name))
     throw new TypeError(`A tool's name is 1 to 64 letters, digits, _ or -: ${given.name}`)
   return 'input' in given ? toTool(given) : given

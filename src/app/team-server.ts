@@ -1,9 +1,10 @@
 import { type ConsoleOptions, createConsole } from '../console/console.ts'
 import { runServer, type StartedServer } from '../server/node/run.ts'
 import type { CorsOptions, ServerOptions } from '../server/options.ts'
-import { createServer } from '../server/server.ts'
+import { createServer, serverOptions } from '../server/server.ts'
 import { createDeferred } from '../shared/async.ts'
 import { announce, toLogger } from '../shared/log.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import type { Team } from '../team/team.ts'
 import { validateTeam } from '../team/validate.ts'
 
@@ -22,6 +23,17 @@ export interface TeamServerOptions extends Omit<ServerOptions, 'agents' | 'conso
   readonly console?: boolean | ConsoleOptions
 }
 
+const { agents: _, ...sharedOptions } = serverOptions
+
+const teamServerOptions: OptionTable<TeamServerOptions> = {
+  ...sharedOptions,
+  host: 'string',
+  maxBodyBytes: 'number',
+  console: 'boolean|object',
+}
+
+const teamParts = { config: 'object!', manager: 'object!' }
+
 /**
  * Serves one team over HTTP, on every wire that Corral speaks. `start` resolves when it listens; the process then lives
  * until `shutdown`, which `stopped` waits for.
@@ -38,6 +50,9 @@ export class TeamServer {
 
   /** @throws InvalidTeamError for a team whose members are not all registered; RangeError for what is not a port. */
   constructor(team: Team, port: number, options: TeamServerOptions = {}) {
+    checkArgument('TeamServer', 'the team', team, 'object')
+    checkOptions('TeamServer: the team', { config: team.config, manager: team.manager }, teamParts)
+    checkOptions('TeamServer', options, teamServerOptions)
     validateTeam(team.config, team.manager)
     if (!Number.isInteger(port) || port < 0 || port > 65_535)
       throw new RangeError(`A port is a whole number from 0 to 65535, not ${port}`)

@@ -19,10 +19,12 @@ import type {
   TaskPushNotificationConfig,
 } from '../protocol/types.ts'
 import { systemClock } from '../shared/clock.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { oauth } from './auth/oauth-flows.ts'
 import type {
   CallOptions,
   ClientConfig,
+  ClientOptions,
   SendOptions,
   SubscribeOptions,
   Transport,
@@ -226,9 +228,47 @@ export function followedAgent(
 }
 
 function toConfig(target: string | Transport | ClientConfig): ClientConfig {
+  checkArgument('A2AClient', 'what it calls', target, 'string|object')
   if (typeof target === 'string') return { serverUrl: target }
   if ('connect' in target) return { transport: target }
+  checkOptions('A2AClient', target, clientOptions)
+  if (!('serverUrl' in target || 'transport' in target || 'dispatch' in target))
+    throw new TypeError('A2AClient: serverUrl, transport or dispatch must be given')
   return target.oauth ? { auth: oauth(target.oauth), ...target } : target
+}
+
+const clientOptions: OptionTable<
+  ClientOptions & Partial<Record<'serverUrl' | 'transport' | 'dispatch', unknown>>
+> = {
+  serverUrl: 'string',
+  transport: 'object',
+  dispatch: 'function',
+  card: 'object',
+  auth: 'object|function',
+  credentials: 'object',
+  oauth: 'object',
+  headers: 'object',
+  credentialOrigins: 'array',
+  onCredentialsWithheld: 'function',
+  tenant: 'string',
+  extensions: 'array',
+  bindings: 'array',
+  versions: 'array',
+  pollIntervalMs: 'number',
+  maxPolls: 'number',
+  timeouts: 'object',
+  retry: 'object',
+  cardCache: 'object',
+  verifyCard: 'function',
+  send: 'function',
+  verifySsl: 'boolean',
+  reach: 'object|function',
+  maxResponseBytes: 'number',
+  maxStreamBytes: 'number',
+  maxStreamEvents: 'number',
+  clock: 'object',
+  random: 'function',
+  log: 'object',
 }
 
 /** The request of what was given; ids and options fill in what it leaves open. A context is never made up here. */

@@ -3,6 +3,7 @@ import { v10 } from '../bindings/dialects/v10.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { AuthenticationInfo, StreamResponse } from '../protocol/types.ts'
 import { isSameSecret } from '../shared/ids.ts'
+import { checkArgument } from '../shared/options.ts'
 
 /** How a receiver of webhooks knows its callers and what it does with events. */
 export interface WebhookReceiverOptions {
@@ -28,6 +29,7 @@ export interface WebhookReceiverOptions {
  * @throws TypeError without token and authentication: a receiver that believes everyone is never meant.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): HttpHandler {
+  checkArgument('createWebhookReceiver', 'the options', options, 'object')
   if (!options.token && !options.authentication)
     throw new TypeError('A webhook receiver needs a token or authentication')
   const handled = createMemory(options.remember ?? 10_000)

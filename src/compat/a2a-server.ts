@@ -8,7 +8,7 @@ import { authenticators, type CallerExtractor, type Secrets } from '../server/ac
 import type { Authenticator } from '../server/authenticator.ts'
 import { runServer, type StartedServer } from '../server/node/run.ts'
 import type { ServerOptions } from '../server/options.ts'
-import { createServer, type Server } from '../server/server.ts'
+import { createServer, type Server, serverOptions } from '../server/server.ts'
 import { isPromiseLike } from '../shared/async.ts'
 import { checkArgument, checkOptions } from '../shared/options.ts'
 import { trimEnd } from '../shared/text.ts'
@@ -56,6 +56,8 @@ export interface AppState {
 /** Options of `createServer` that the chain of calls has no method for. */
 export type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
 
+const { agents: _a, store: _s, routes: _r, publicUrl: _u, ...furtherOptions } = serverOptions
+
 /** What stops an `A2AServer`. */
 export interface RunOptions {
   /** Whether SIGINT and SIGTERM shut it down; true if absent. */
@@ -89,6 +91,8 @@ export class A2AServer {
 
   /** Serves what answers messages; `card` says who it is, unless it says so itself. */
   constructor(backend: Backend, card?: CardDraft) {
+    checkArgument('A2AServer', 'what is served', backend, 'object|function')
+    if (card !== undefined) checkArgument('A2AServer', 'the card', card, 'object')
     this.#backend = backend
     this.#card = card
   }
@@ -154,6 +158,7 @@ export class A2AServer {
    * and others.
    */
   configure(options: FurtherOptions): this {
+    checkOptions('configure', options, furtherOptions)
     this.#options = { ...this.#options, ...options }
     return this
   }
@@ -250,6 +255,7 @@ export class A2AServer {
  * @throws Error for what is no address.
  */
 export function parseAddress(text: string): Address {
+  checkArgument('bind', 'the address', text, 'string')
   const match = /^(\[[0-9a-f:.]+\]|[^:\s]*):(\d{1,5})$/i.exec(text.trim())
   const port = Number(match?.[2])
   if (!match || port > 65_535)

@@ -13,6 +13,7 @@ import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { findJson } from '../shared/json.ts'
 import { type Logger, silent } from '../shared/log.ts'
+import { checkArgument } from '../shared/options.ts'
 import { urlFault } from '../shared/text.ts'
 import { readUtterances, type ToolCallRequest } from './agent/messages.ts'
 import { isJsonObject, parseWith, round, tryParseSaid, ValidationError } from './base.ts'
@@ -83,6 +84,7 @@ function skill(id: string, name: string, description: string, examples: readonly
  * Callers see the results of their own evaluations alone: serve it with `auth`, else all are one caller.
  */
 export function createEvaluator(options: EvaluatorOptions): Agent {
+  checkArgument('createEvaluator', 'the options', options, 'object')
   const { maxEvaluations: max = 8 } = options
   const running = new SharedBudget({ max, share: Math.ceil(max / 2) })
   return defineAgent(

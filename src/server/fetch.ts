@@ -2,6 +2,7 @@ import { isJsonContent } from '../bindings/call.ts'
 import { type HttpChunk, type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { Mutable } from '../shared/json.ts'
+import { checkArgument } from '../shared/options.ts'
 import { BodyReading, beginning } from './body.ts'
 import type { Server } from './server.ts'
 
@@ -26,6 +27,8 @@ export function toFetch(
   server: Server,
   options: FetchOptions = {},
 ): (request: Request) => Promise<Response> {
+  checkArgument('toFetch', 'the server', server, 'object')
+  checkArgument('toFetch', 'the options', options, 'object')
   const { mount = '', clientAddress } = options
   const maxBytes = server.intake.maxBodyBytes(options.maxBodyBytes)
   if (!clientAddress) server.intake.warnOfUnknownClients()

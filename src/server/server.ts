@@ -18,6 +18,7 @@ import { SharedBudget } from '../shared/budget.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { digestOf } from '../shared/ids.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { trimEnd } from '../shared/text.ts'
 import { createMemoryStore } from '../store/memory/store.ts'
 import type { Store } from '../store/store.ts'
@@ -90,6 +91,7 @@ export interface Server {
  * @throws Error if there are no agents, or two with one id.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
+  checkOptions('createServer', options, serverOptions)
   const server = new ServerContext(options)
   const { mounts, cluster, store, push, auth, limits, intake } = server
   const endpoints = createEndpoints(server)
@@ -135,6 +137,37 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       return server.closing
     },
   }
+}
+
+/** What each option of a server may be. */
+export const serverOptions: OptionTable<ServerOptions> = {
+  agents: 'array!',
+  store: 'object',
+  publicUrl: 'string',
+  auth: 'any',
+  cors: 'object',
+  allowedHosts: 'array',
+  trustedProxies: 'array',
+  limits: 'object',
+  rateLimit: 'object',
+  pushNotifications: 'boolean|object',
+  streaming: 'boolean',
+  extendedCard: 'function',
+  openExtendedCard: 'boolean',
+  card: 'string',
+  interfaces: 'function',
+  extensions: 'array',
+  trace: 'boolean',
+  signCard: 'function',
+  errorTable: 'string',
+  enforceInputModes: 'boolean',
+  concurrency: 'number',
+  timeouts: 'object',
+  prices: 'object',
+  console: 'function',
+  routes: 'function',
+  clock: 'object',
+  logger: 'object|boolean',
 }
 
 /** What a server is made of: all that its agents, pages and endpoints share. */

@@ -48,7 +48,7 @@ export function checkOptions(
 }
 
 /** Says that an option is not known, and which one may be meant. */
-function unknownName(name: string, known: readonly string[]): string {
+export function unknownName(name: string, known: readonly string[]): string {
   const meant = nearest(name, known)
   const hint = meant === undefined ? `known: ${known.join(', ')}` : `did you mean ${meant}?`
   return `unknown option ${name}; ${hint}`

@@ -26,6 +26,7 @@ import type { Json, Message } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
+import { checkArgument } from '../shared/options.ts'
 import { toOutside } from './budget.ts'
 import {
   type SchedulerSpelling,
@@ -80,6 +81,8 @@ export interface TeamOptions {
  * @throws InvalidTeamError for a team that is not valid.
  */
 export function defineTeam<const Id extends string>(definition: TeamDefinition<Id>): Team {
+  checkArgument('defineTeam', 'the definition', definition, 'object')
+  checkArgument('defineTeam', 'agents', definition.agents, 'object')
   const { agents, clock, random, exposeMembers, prices, ...config } = definition
   mustBeMembers(config.id, agents)
   const manager = new AgentManager(clock ? { clock } : {})

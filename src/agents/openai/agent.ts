@@ -13,6 +13,7 @@ import {
 import type { AgentExtension, Json, JsonObject, Message } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
+import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import type { Agent, AgentEvent, DataSchema, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig, withCallDefaults } from '../config.ts'
 import { checkRetries } from '../config-checks.ts'
@@ -91,6 +92,43 @@ export interface OpenAIAgentOptions<Schema = SchemaInput | undefined>
   readonly log?: Logger
 }
 
+const agentOptions: OptionTable<OpenAIAgentOptions> = {
+  endpoint: 'string!',
+  apiKey: 'string',
+  model: 'string!',
+  timeoutSeconds: 'number',
+  maxRetries: 'number',
+  systemPrompt: 'string',
+  temperature: 'number',
+  topP: 'number',
+  maxTokens: 'number',
+  stop: 'string|array',
+  seed: 'number',
+  reasoningEffort: 'string',
+  parallelToolCalls: 'boolean',
+  maxHistory: 'number',
+  history: 'any',
+  maxToolRounds: 'number',
+  responseFormat: 'any',
+  headers: 'object',
+  extraBody: 'object',
+  id: 'string!',
+  name: 'string!',
+  description: 'string',
+  capabilities: 'array',
+  metadata: 'object',
+  tools: 'array',
+  toolSources: 'array',
+  files: 'object',
+  guards: 'object',
+  outputSchema: 'any',
+  jsonSchema: 'object',
+  maxOutputRetries: 'number',
+  clock: 'object',
+  random: 'function',
+  log: 'object',
+}
+
 /** What is known of a model's answers: their type, where there is a schema. */
 export type ModelOutput<Schema> = [Schema] extends [SchemaInput]
   ? DataSchema<DataOf<Schema>>
@@ -119,6 +157,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
    * @throws TypeError for an `outputSchema` that is no schema.
    */
   constructor(options: OpenAIAgentOptions<Schema>) {
+    checkOptions('OpenAIAgent', options, agentOptions)
     validateOpenAIAgentConfig(options)
     const { outputSchema, jsonSchema, maxOutputRetries = 0 } = options
     checkRetries('maxOutputRetries', maxOutputRetries)

@@ -16,6 +16,7 @@ import type {
 import { backoffMs, retry, withDeadline } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
+import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agent.ts'
 import {
   type A2AAgentConfig,
@@ -33,6 +34,7 @@ import {
   ownFault,
   probe,
   type RemoteConnection,
+  remoteOptions,
   toClientAuth,
   toMemberFault,
   toRemoteInfo,
@@ -71,6 +73,15 @@ export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
   readonly log?: Logger
 }
 
+const agentOptions: OptionTable<A2AAgentOptions> = {
+  ...remoteOptions,
+  reach: 'object|function',
+  guards: 'object',
+  clock: 'object',
+  random: 'function',
+  log: 'object',
+}
+
 /** How long a remote may take to show its card where only its name is wanted. */
 const infoMs = 5_000
 
@@ -107,6 +118,7 @@ export class A2AAgent implements Agent {
    * @throws GuardFault for a guard that cannot be used.
    */
   constructor(given: A2AAgentOptions) {
+    checkOptions('A2AAgent', given, agentOptions)
     const options = withCallDefaults(validateA2AAgentConfig(given))
     const { endpoint, auth, credentialOrigins, timeoutSeconds, maxRetries, random, reach } = options
     const { tenant } = options

@@ -20,6 +20,7 @@ import type {
 import { withDeadline } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Fields, isFields } from '../../shared/json.ts'
+import type { OptionTable } from '../../shared/options.ts'
 import type { AgentDetails, AgentInfo, Health } from '../agent.ts'
 import { type A2AAgentConfig, type AgentAuth, keyHeader } from '../config.ts'
 
@@ -294,6 +295,25 @@ export interface LocalInfo {
   readonly description?: string
   readonly capabilities?: readonly string[]
   readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** What the options of a remote agent may be. */
+export const remoteOptions: OptionTable<A2AAgentConfig & LocalInfo> = {
+  endpoint: 'string!',
+  agentId: 'string',
+  timeoutSeconds: 'number',
+  maxRetries: 'number',
+  auth: 'object',
+  credentialOrigins: 'array',
+  tenant: 'string',
+  taskHandling: 'string',
+  maxTaskSeconds: 'number',
+  wait: 'any',
+  id: 'string',
+  name: 'string',
+  description: 'string',
+  capabilities: 'array',
+  metadata: 'object',
 }
 
 /** A remote agent's info: local names first, then what its card says, then what its URL tells. */

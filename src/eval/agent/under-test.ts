@@ -9,7 +9,8 @@ import { isInterrupted, isTerminal, textOf } from '../../protocol/task.ts'
 import type { AgentCard, Message, Part, StreamResponse, Task } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import { readUrl, trimEnd } from '../../shared/text.ts'
+import { unknownName } from '../../shared/options.ts'
+import { readUrl, toSnakeCase, trimEnd } from '../../shared/text.ts'
 import {
   A2AAuthError,
   A2ADiscoveryError,
@@ -423,11 +424,12 @@ export interface A2AConfigInput {
  * positive integer, a token that is empty or that no header can carry, a credential origin that is none, and for
  * values of another type.
  */
-export function createA2AConfig(input: A2AConfigInput): A2AConfig {
+export function createA2AConfig(given: A2AConfigInput): A2AConfig {
+  const input = respelled(given)
   const { timeout = 300, verifySsl = true, credentialOrigins } = input ?? {}
-  const given = requireEndpoint(input?.endpoint)
+  const url = requireEndpoint(input?.endpoint)
   checkTimeout(timeout)
-  const endpoint = checkEndpoint(given)
+  const endpoint = checkEndpoint(url)
   const authToken = checkToken(input.authToken)
   if (typeof verifySsl !== 'boolean')
     throw new ValidationError(`verify_ssl must be a boolean, got ${shown(verifySsl)}`)
@@ -440,6 +442,18 @@ export function createA2AConfig(input: A2AConfigInput): A2AConfig {
   }
   if (authToken !== undefined) Object.defineProperty(config, 'authToken', { value: authToken })
   return Object.freeze(config)
+}
+
+const configNames = ['endpoint', 'authToken', 'timeout', 'verifySsl', 'credentialOrigins']
+
+/** Fields as Python writes them, `auth_token` and `verify_ssl`, mean those of this library. */
+function respelled(given: A2AConfigInput): A2AConfigInput {
+  const entries = Object.entries(given ?? {}).map(([key, value]) => {
+    const name = configNames.find((one) => one === key || toSnakeCase(one) === key)
+    if (name === undefined) throw new ValidationError(unknownName(key, configNames))
+    return [name, value]
+  })
+  return Object.fromEntries(entries)
 }
 
 function requireEndpoint(given: unknown): string {

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
+import { checkArgument } from '../../shared/options.ts'
 import { toA2A } from '../agent/messages.ts'
 import { type Endpoint, type EndpointOptions, openEndpoint, tokensIn } from '../agent/under-test.ts'
 import { createTurnstile, ValidationError } from '../base.ts'
@@ -36,6 +37,7 @@ export async function runEvaluation(
   options: EvaluationOptions,
   around: Pick<EndpointOptions, 'rules'> = {},
 ): Promise<EvalResults> {
+  checkArgument('runEvaluation', 'the options', options, 'object')
   const plan = createPlan(options)
   const endpoint = openEndpoint(plan.config, { log: plan.log, clock: plan.clock, ...around })
   try {

@@ -6,6 +6,7 @@ import {
   operations,
   principalOf,
 } from '../../protocol/operations.ts'
+import { checkOptions } from '../../shared/options.ts'
 
 /**
  * How much is too much, in every direction that a caller can make a server grow. Each has a default, named first; then
@@ -121,6 +122,8 @@ const sharedOnly: ReadonlySet<keyof Limits> = new Set(['maxCommitWaitMs', 'maxLo
  */
 export function resolveLimits(options: LimitSources = {}, heapBytes: number = heapLimit()): Limits {
   const { limits = {}, concurrency, maxBodyBytes } = options
+  const known = [...Object.keys(limitDefaults), 'requests', 'windowSeconds']
+  checkOptions('limits', limits, Object.fromEntries(known.map((name) => [name, 'number'])))
   const given: Record<string, number | undefined> = {
     ...limits,
     maxConcurrentTurns: agreed('concurrency', concurrency, limits.maxConcurrentTurns),

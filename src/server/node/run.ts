@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createDeferred } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, toLogger } from '../../shared/log.ts'
+import { checkArgument } from '../../shared/options.ts'
 import { isLoopback } from '../access/origins.ts'
 import type { Server } from '../server.ts'
 import { createNodeAdapter } from './http.ts'
@@ -34,6 +35,8 @@ export interface StartedServer extends Listening {
  * @throws Error that says what to do when the port is taken or not allowed, or `openRefusal`.
  */
 export async function runServer(server: Server, options: RunServerOptions): Promise<StartedServer> {
+  checkArgument('runServer', 'the server', server, 'object')
+  checkArgument('runServer', 'the options', options, 'object')
   const { clock = systemClock, openRefusal } = options
   const logger = toLogger(options.logger)
   let listening: Promise<Listening> | undefined
@@ -172,6 +175,8 @@ const maxHeadersCount = 200
  * @throws Error that says what to do when the port is taken or not allowed.
  */
 export async function listen(server: Server, options: ListenOptions): Promise<Listening> {
+  checkArgument('listen', 'the server', server, 'object')
+  checkArgument('listen', 'the options', options, 'object')
   const { host = anyHost, port, clock = systemClock } = options
   const { openWarning = 'Anyone who reaches this server may use it' } = options
   const logger = toLogger(options.logger)

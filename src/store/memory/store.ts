@@ -3,6 +3,7 @@ import { principalOf } from '../../protocol/operations.ts'
 import { isInterrupted, isTerminal } from '../../protocol/task.ts'
 import type { Json } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
+import { checkArgument } from '../../shared/options.ts'
 import { claimable, contextKey, isSameScope, scopeKey, shownIn, toTaskPage } from '../documents.ts'
 import {
   checkWrites,
@@ -61,6 +62,7 @@ export interface MemoryStoreOptions {
 
 /** Keeps tasks in this process; they are gone when it ends. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  checkArgument('createMemoryStore', 'the options', options, 'object')
   const tables = createTables(options)
   const { entries, keys, retention } = tables
   let closed = false

@@ -2,6 +2,7 @@ import type { Agent, AgentOf } from '../../agents/agent.ts'
 import type { AgentFunction } from '../../agents/function.ts'
 import type { DataOf, SchemaInput } from '../../agents/schema.ts'
 import type { Json, JsonObject, Part } from '../../protocol/types.ts'
+import { checkArgument } from '../../shared/options.ts'
 import type { BranchCase, Rule, Step, StepResult, StepScope } from '../config.ts'
 import type { CallRules } from '../schedulers/scheduler.ts'
 import { defineTeam, type Team, type TeamDefinition } from '../team.ts'
@@ -328,6 +329,8 @@ export interface FlowStart<Members extends FlowMembers> extends FlowState {
 export function defineWorkflow<const Members extends FlowMembers>(
   definition: WorkflowDefinition<Members>,
 ): Team {
+  checkArgument('defineWorkflow', 'the definition', definition, 'object')
+  checkArgument('defineWorkflow', 'steps', definition.steps, 'function')
   const { steps, ...team } = definition
   const flow = startFlow<FlowStart<Members>>()
   return defineTeam({ ...team, scheduler: { type: 'workflow', steps: steps(flow).steps } })
