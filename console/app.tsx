@@ -44,7 +44,7 @@ function View() {
     case 'teams':
       return <TeamsView id={here.id} />
     case 'tasks':
-      return <TasksView key={JSON.stringify(here.query)} filters={here.query} />
+      return <TasksView filters={here.query} />
     case 'task':
       return <TaskView key={here.id} route={here} />
     case 'webhooks':

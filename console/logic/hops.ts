@@ -16,7 +16,8 @@ export interface MemberHop {
   readonly try: number
   readonly began: number
   readonly ended?: number
-  readonly standing: 'running' | 'done' | 'asks' | 'failed'
+  /** A try that failed is `retried` once a later one has not. */
+  readonly standing: 'running' | 'done' | 'asks' | 'failed' | 'retried'
   readonly question: string
   readonly answer: string
   /** Why it failed. */
@@ -65,7 +66,19 @@ type OpenHop = { -readonly [K in keyof MemberHop]: MemberHop[K] } & {
 export function toHops(records: readonly TaskRecord[]): readonly MemberHop[] {
   const hops: OpenHop[] = []
   for (const record of records) if (record.kind === 'trace') take(hops, record)
+  const last = new Map(hops.map((hop) => [hop.place, hop]))
+  for (const hop of hops) {
+    const next = last.get(hop.place)
+    if (hop.standing === 'failed' && next && next.standing !== 'failed') hop.standing = 'retried'
+  }
   return hops
+}
+
+/** How many tokens the members of the outermost team have used: what nested ones used is in their team's. */
+export function hopsTokens(hops: readonly MemberHop[]): number {
+  return hops
+    .filter(({ depth }) => depth === 0)
+    .reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0)
 }
 
 /** What a member did by itself, where no team called it: tools and models at the top. */

@@ -7,6 +7,8 @@ import { toPlace } from './layout.ts'
 export interface Light {
   readonly count: number
   readonly failures: number
+  /** Tries that failed before one that did not. */
+  readonly retries?: number
   readonly running: number
   readonly p50Ms?: number
   readonly costUsd?: number
@@ -69,6 +71,7 @@ export function hopLight(hop: MemberHop): Light {
   return {
     count: 1,
     failures: hop.standing === 'failed' ? 1 : 0,
+    ...(hop.standing === 'retried' && { retries: 1 }),
     running: hop.standing === 'running' ? 1 : 0,
     ...(hop.ended !== undefined && { p50Ms: durationOf(hop) }),
     ...(costUsd !== undefined && { costUsd }),
@@ -79,6 +82,7 @@ export function hopLight(hop: MemberHop): Light {
 export function sum(a: Light | undefined, b: Light): Light {
   if (!a) return b
   const times = [a.p50Ms, b.p50Ms].filter((time) => time !== undefined)
+  const retries = (a.retries ?? 0) + (b.retries ?? 0)
   const costs = [a.costUsd, b.costUsd].filter((cost) => cost !== undefined)
   return {
     ...a,
@@ -86,6 +90,7 @@ export function sum(a: Light | undefined, b: Light): Light {
     count: a.count + b.count,
     failures: a.failures + b.failures,
     running: a.running + b.running,
+    ...(retries > 0 && { retries }),
     ...(times.length > 0 && { p50Ms: Math.max(...times) }),
     ...(costs.length > 0 && { costUsd: costs.reduce((all, cost) => all + cost, 0) }),
   }

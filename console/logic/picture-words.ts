@@ -9,6 +9,7 @@ export function toneOf(light: Light | undefined): string {
   if (light.guards?.input === 'block' || light.guards?.output === 'block') return 'troubled'
   if (light.running > 0) return 'running'
   if (light.failures > 0) return 'troubled'
+  if (light.retries) return 'retried'
   if (light.count > 0) return 'visited'
   return light.skipped ? 'skipped' : ''
 }

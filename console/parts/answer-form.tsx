@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { Part } from '../../src/protocol/types.ts'
 
-/** Answers a question by a word, and one that asks for approval by a press. */
+/** Answers a question by a word, and one that asks for approval by a press, or by a word where that is feedback. */
 export function AnswerForm(props: {
   readonly kind: 'approval' | 'input'
+  readonly feedback: boolean | undefined
   readonly say: (parts: readonly Part[]) => void
 }) {
   const text = useSignal('')
@@ -13,6 +14,7 @@ export function AnswerForm(props: {
     props.say([{ text: text.value.trim() }])
     text.value = ''
   }
+  if (props.kind === 'approval' && !props.feedback) return <Verdict say={props.say} />
   return (
     <form class="row answer-form" onSubmit={submit}>
       {props.kind === 'approval' && <Verdict say={props.say} />}

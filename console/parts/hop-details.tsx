@@ -36,7 +36,7 @@ export function HopDetails(props: {
       {hop.uses.map((use) => (
         <UseDetails key={use.seq} use={use} />
       ))}
-      <h3>{hop.standing === 'failed' ? 'Failed' : 'Answered'}</h3>
+      <h3>{hop.failure === undefined ? 'Answered' : 'Failed'}</h3>
       {hop.failure ? <p class="bad-text">{hop.failure}</p> : <Said text={hop.answer} />}
       <GuardLines findings={hop.guards.filter(({ side }) => side === 'output')} />
       {hop.fallback && <p>{hop.fallback} stood in.</p>}

@@ -20,7 +20,7 @@ const says = {
 
 /** A task that waits for the user, answered in place. */
 export function NeedsYouItem({ item }: { readonly item: NeedsYou }) {
-  const { task, kind, question } = item
+  const { task, kind, feedback, question } = item
   const fault = useSignal('')
   const isSent = useSignal(false)
   const say = async (parts: readonly Part[]): Promise<void> => {
@@ -55,7 +55,7 @@ export function NeedsYouItem({ item }: { readonly item: NeedsYou }) {
       {question && <Question parts={question.parts} />}
       {isSent.value && <p class="soft">Sent; the task goes on.</p>}
       {task.mine && !isSent.value && kind !== 'login' && (
-        <AnswerForm kind={kind} say={(parts) => void say(parts)} />
+        <AnswerForm kind={kind} feedback={feedback} say={(parts) => void say(parts)} />
       )}
       <Fault text={fault.value} />
     </article>
@@ -63,7 +63,7 @@ export function NeedsYouItem({ item }: { readonly item: NeedsYou }) {
 }
 
 /** What it is about may be long and is scrolled; what is asked, the last part, is always in sight. */
-function Question({ parts }: { readonly parts: readonly Part[] }) {
+export function Question({ parts }: { readonly parts: readonly Part[] }) {
   if (askedTool(parts)) return <ToolQuestion parts={parts} />
   const about = parts.slice(0, -1)
   return (

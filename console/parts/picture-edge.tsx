@@ -15,7 +15,8 @@ export function PictureEdge(props: {
   const { edge, path, x, y } = placed
   const { words, more } = edgeWords(edge, light)
   const tone = props.isPassedBy && !light?.count ? 'passed-by' : toneOf(light)
-  const failed = light?.failures ? ` ${light.failures} failed` : ''
+  const retried = light?.retries ? ` ${light.retries} retried` : ''
+  const failed = light?.failures ? ` ${light.failures} failed` : retried
   const name = `From ${edge.from || 'you'} to ${edge.to}: ${[words, more].filter(Boolean).join(', ') || 'nothing yet'}${failed}`
   return (
     <g

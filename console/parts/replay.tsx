@@ -3,6 +3,8 @@ import { useEffect } from 'preact/hooks'
 import type { TaskRecord } from '../../src/console/api.ts'
 import { systemClock } from '../../src/shared/clock.ts'
 import { toRecordLine } from '../logic/record-words.ts'
+import { taskAsOf } from '../logic/replay.ts'
+import { StateChip } from './chips.tsx'
 import { CopyButton } from './copy-button.tsx'
 
 /** How long a whole log takes to play, and how long a record stays at most. */
@@ -12,11 +14,14 @@ const longestMs = 500
 /** A slider over the log: everything below is shown as of the record it stands on. */
 export function Replay(props: {
   readonly records: readonly TaskRecord[]
+  /** Those up to the record it stands on. */
+  readonly shown: readonly TaskRecord[]
   /** The record's number; the end of the log if absent. */
   readonly at: number | undefined
   readonly go: (at: number | undefined) => void
 }) {
-  const { records, at, go } = props
+  const { records, shown, at, go } = props
+  const past = shown.length < records.length ? taskAsOf(shown, [])?.status.state : undefined
   const isPlaying = useSignal(false)
   const last = records.length - 1
   const found = at === undefined ? last : records.findLastIndex(({ seq }) => seq <= at)
@@ -38,8 +43,13 @@ export function Replay(props: {
   }
   const words = record ? toRecordLine(record).title : ''
   return (
-    <div class="replay">
-      <button type="button" onClick={play} aria-label={isPlaying.value ? 'Pause' : 'Replay'}>
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be a flex container everywhere
+    <div
+      class={shown.length < records.length ? 'replay past' : 'replay'}
+      role="group"
+      aria-label="Replay"
+    >
+      <button type="button" onClick={play} aria-label={isPlaying.value ? 'Pause' : 'Play'}>
         {isPlaying.value ? '❚❚' : '▶'}
       </button>
       <input
@@ -52,8 +62,14 @@ export function Replay(props: {
         onInput={({ currentTarget }) => seek(Number(currentTarget.value))}
       />
       <span class="soft figures">
-        record {index + 1} of {records.length}
+        {past && 'The past: '}record {index + 1} of {records.length}
       </span>
+      {past && <StateChip state={past} />}
+      {past && (
+        <button type="button" onClick={() => go(undefined)}>
+          Back to now
+        </button>
+      )}
       <span class="clip soft wide">{words}</span>
       <CopyButton name="Copy link" text={() => location.href} />
     </div>

@@ -14,7 +14,8 @@ export function AsOf({
   const { history = [], artifacts = [] } = task
   return (
     <div class={artifacts.length > 0 ? 'as-of two' : 'as-of'}>
-      <section class="panel pad" aria-label="Conversation">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long conversation is scrolled by the keyboard too */}
+      <section class="panel pad" aria-label="Conversation" tabIndex={0}>
         <h2>{isReplay ? 'Said until then' : 'What was said'}</h2>
         {history.map(({ messageId, role, parts }) => (
           <div key={messageId} class={role === 'ROLE_USER' ? 'said mine' : 'said aside'}>
@@ -23,7 +24,8 @@ export function AsOf({
         ))}
       </section>
       {artifacts.length > 0 && (
-        <section class="panel pad" aria-label="Artifacts">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled by the keyboard too
+        <section class="panel pad" aria-label="Artifacts" tabIndex={0}>
           <h2>{isReplay ? 'Made until then' : 'What was made'}</h2>
           {artifacts.map(({ artifactId, name, parts }) => (
             <div key={artifactId} class="artifact">

@@ -105,7 +105,7 @@ function Bar({ hop, facts }: { readonly hop: MemberHop; readonly facts: Timeline
 }
 
 function barWords(hop: MemberHop): string {
-  if (hop.standing === 'failed') return `${hop.failure}`
+  if (hop.standing === 'failed' || hop.standing === 'retried') return `${hop.failure}`
   const tools = hop.uses.filter(({ kind }) => kind === 'tool').length
   const facts = [
     hop.try > 1 ? `try ${hop.try}` : '',

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { TaskRecord } from '../../src/console/api.ts'
-import { hopsCost, type MemberHop, toHops, toOwnUses, type Use } from '../logic/hops.ts'
+import { hopsCost, hopsTokens, type MemberHop, toHops, toOwnUses, type Use } from '../logic/hops.ts'
 import { durationOf } from '../logic/lanes.ts'
 import { now } from '../logic/state.ts'
 import { countOf, duration, figure, firstWords, memberName, money } from '../logic/words.ts'
@@ -36,12 +36,17 @@ export function WorkDone({
   )
 }
 
-const standings = { running: 'at work', done: 'done', asks: 'asks you', failed: 'failed' } as const
+const standings = { running: 'at work', done: 'done', asks: 'asks you' } as const
+
+const tones: Partial<Record<MemberHop['standing'], string>> = {
+  failed: 'bad-text',
+  retried: 'warn-text',
+}
 
 /** One hop in a line: who, how long, what came of it. */
 export function HopLine({ hop }: { readonly hop: MemberHop }) {
   const outcome =
-    hop.standing === 'failed'
+    hop.standing === 'failed' || hop.standing === 'retried'
       ? `failed: ${hop.failure}`
       : firstWords(hop.answer, 70) || standings[hop.standing]
   return (
@@ -61,7 +66,7 @@ export function HopLine({ hop }: { readonly hop: MemberHop }) {
       {worstGuard(hop) === 'block' && <span class="chip bad">blocked</span>}
       {worstGuard(hop) === 'replace' && <span class="chip wait">replaced</span>}
       {hop.costUsd !== undefined && <span class="figures">{money(hop.costUsd)}</span>}
-      <span class={hop.standing === 'failed' ? 'bad-text' : 'soft clip'}>{outcome}</span>
+      <span class={tones[hop.standing] ?? 'soft clip'}>{outcome}</span>
     </>
   )
 }
@@ -89,9 +94,10 @@ function UseLine({ use }: { readonly use: Use }) {
 
 function summary(hops: readonly MemberHop[], own: readonly Use[]): string {
   const members = new Set(hops.map(({ member }) => member)).size
-  const tokens = hops.reduce((sum, hop) => sum + hop.inputTokens + hop.outputTokens, 0)
+  const tokens = hopsTokens(hops)
   const cost = hopsCost(hops)
   const failed = hops.filter(({ standing }) => standing === 'failed').length
+  const retried = hops.filter(({ standing }) => standing === 'retried').length
   const running = hops.filter(({ standing }) => standing === 'running').at(-1)
   const facts = [
     running ? `${memberName(running.member)} is at work` : '',
@@ -99,6 +105,7 @@ function summary(hops: readonly MemberHop[], own: readonly Use[]): string {
     hops.length > members ? countOf(hops.length, 'call') : '',
     own.length > 0 ? countOf(own.length, 'step') : '',
     failed > 0 ? `${failed} failed` : '',
+    retried > 0 ? `${retried} retried` : '',
     tokens > 0 ? `${figure(tokens)} tokens` : '',
     cost === undefined ? '' : money(cost),
   ]

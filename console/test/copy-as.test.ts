@@ -47,6 +47,28 @@ describe('Copy as', () => {
     ])
   })
 
+  test('curl asks anew: the message has an id of its own and belongs to no task', () => {
+    const sent = { ...message, taskId: 't', contextId: 'c' }
+    const body = { id: 1, params: { message: sent, metadata: { messageId: 'm' } } }
+    const request = {
+      direction: 'request',
+      title: 'POST http://a/x',
+      headers: {},
+      body: JSON.parse(JSON.stringify(body)),
+    } as const
+    for (const copied of [
+      { agentUrl, message: sent },
+      { agentUrl, message: sent, request },
+    ]) {
+      const ids = [asCurl(copied), asCurl(copied)].map((command) => {
+        const { params } = JSON.parse(wordsOf(command).at(-1) ?? '')
+        expect(params.message).not.toHaveProperty('taskId')
+        return params.message.messageId
+      })
+      expect(new Set([...ids, 'm']).size).toBe(3)
+    }
+  })
+
   test('corral sends the same words', () => {
     expect(wordsOf(asCorral({ agentUrl, message }))).toEqual([
       ...['send', agentUrl, words, '--stream', '--trace'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { TaskRecord } from '../../src/console/api.ts'
 import type { JsonObject } from '../../src/protocol/types.ts'
-import { toHops, toOwnUses } from '../logic/hops.ts'
+import { hopsTokens, toHops, toOwnUses } from '../logic/hops.ts'
 import { slowestOf, toLanes } from '../logic/lanes.ts'
 
 const began = Date.parse('2026-01-01T00:00:00.000Z')
@@ -42,9 +42,25 @@ const log: readonly TaskRecord[] = [
 describe('The hops of a task', () => {
   test('each try is a hop with its own outcome', () => {
     const [first, second] = toHops(log)
-    expect(first).toMatchObject({ try: 1, standing: 'failed', failure: 'unavailable' })
+    expect(first).toMatchObject({ try: 1, standing: 'retried', failure: 'unavailable' })
     expect(second).toMatchObject({ try: 2, standing: 'done', answer: 'sources', inputTokens: 10 })
     expect((second?.ended ?? 0) - (second?.began ?? 0)).toBe(200)
+  })
+
+  test('a try that failed is a failure until a later one has not', () => {
+    expect(toHops(log.slice(0, 3)).map(({ standing }) => standing)).toEqual(['failed'])
+    const again = at(5, 200, { type: 'failure', ...research, reason: 'gone', durationMs: 50 })
+    const both = toHops([...log.slice(0, 4), again]).map(({ standing }) => standing)
+    expect(both).toEqual(['failed', 'failed'])
+  })
+
+  test('the tokens of a task are those of its outermost members', () => {
+    const used = { inputTokens: 3, outputTokens: 4 }
+    const reply = { type: 'reply', state: 'TASK_STATE_COMPLETED', durationMs: 1, text: '' }
+    const all = [...log, at(10, 900, { ...reply, ...writing, ...used })]
+    const inner = at(9, 850, { ...reply, ...composing, ...used })
+    const nested = all.map((record) => (record.seq === 9 ? inner : record))
+    expect(hopsTokens(toHops(nested))).toBe(22)
   })
 
   test('tools belong to the hop whose member used them', () => {

@@ -73,7 +73,8 @@ function Inbox({ items }: { readonly items: readonly NeedsYou[] }) {
   return (
     <section class="inbox" aria-label="Needs you">
       {items.map((item) => (
-        <NeedsYouItem key={item.task.id} item={item} />
+        // A task that asks again is another question: an item of its own.
+        <NeedsYouItem key={`${item.task.id} ${item.question?.messageId}`} item={item} />
       ))}
     </section>
   )

@@ -4,7 +4,7 @@ import type { TaskAnswer, TaskRecord } from '../../src/console/api.ts'
 import { isInterrupted, isTerminal } from '../../src/protocol/task.ts'
 import type { Part } from '../../src/protocol/types.ts'
 import { answerTask, stopTask } from '../logic/answers.ts'
-import { hopsCost, toHops } from '../logic/hops.ts'
+import { hopsCost, hopsTokens, toHops } from '../logic/hops.ts'
 import { lastTime, taskAsOf, upTo, workOf } from '../logic/replay.ts'
 import { type Route, type TaskTab, toAddress } from '../logic/route.ts'
 import { sentenceOf } from '../logic/server.ts'
@@ -49,7 +49,7 @@ export function TaskView({ route }: { readonly route: TaskRoute }) {
   const change = (next: Partial<TaskRoute>): void => go({ ...route, ...next }, true)
   return (
     <>
-      <TaskHead head={head} records={shown} refresh={() => void log.refresh()} />
+      <TaskHead head={head} records={all} refresh={() => void log.refresh()} />
       <Tabs
         label="Views of the task"
         tabs={tabs}
@@ -57,7 +57,12 @@ export function TaskView({ route }: { readonly route: TaskRoute }) {
         choose={(tab) => change({ tab })}
       />
       {route.tab !== 'wire' && all.length > 1 && (
-        <Replay records={all} at={route.at} go={(at) => go(withPlace(route, at), true)} />
+        <Replay
+          records={all}
+          shown={shown}
+          at={route.at}
+          go={(at) => go(withPlace(route, at), true)}
+        />
       )}
       {!head.trace && route.tab !== 'wire' && <NoTrace />}
       {route.tab === 'timeline' && (
@@ -95,7 +100,7 @@ interface HeadProps {
 
 function TaskHead({ head, records, refresh }: HeadProps) {
   const fault = useSignal('')
-  const state = taskAsOf(records, head.history)?.status.state ?? head.state
+  const { state } = head
   const guarded = async (work: () => Promise<void>): Promise<void> => {
     fault.value = ''
     await work().catch((thrown: unknown) => {
@@ -103,8 +108,7 @@ function TaskHead({ head, records, refresh }: HeadProps) {
     })
     refresh()
   }
-  const tokens = head.tokens ?? tokensOf(records)
-  const isLive = records.at(-1)?.seq === undefined || state === head.state
+  const tokens = head.tokens ?? hopsTokens(toHops(records))
   return (
     <>
       <header class="head">
@@ -129,7 +133,7 @@ function TaskHead({ head, records, refresh }: HeadProps) {
         )}
       </header>
       <Fault text={fault.value} />
-      {isLive && head.mine && isInterrupted(head.state) && (
+      {head.mine && isInterrupted(head.state) && (
         <TaskReply
           head={head}
           say={(parts: readonly Part[]) => void guarded(() => answerTask(head, parts))}
@@ -157,13 +161,6 @@ function NoTrace() {
       </p>
     </Empty>
   )
-}
-
-/** What the members of the outermost team have used so far. */
-function tokensOf(records: readonly TaskRecord[]): number {
-  return toHops(records)
-    .filter(({ depth }) => depth === 0)
-    .reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0)
 }
 
 /** How long it took in all, and how much of that was work. */

@@ -1,7 +1,8 @@
-import { useComputed, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ListedTask } from '../../src/console/api.ts'
 import { isTerminal, taskStates } from '../../src/protocol/task.ts'
+import { systemClock } from '../../src/shared/clock.ts'
 import { cancelTasks } from '../logic/answers.ts'
 import { watchChanges } from '../logic/live.ts'
 import type { TaskFilters } from '../logic/route.ts'
@@ -14,14 +15,16 @@ import { useTitle } from '../parts/title.tsx'
 
 /** All tasks that the caller may see, newest first, narrowed by what the address says. */
 export function TasksView({ filters }: { readonly filters: TaskFilters }) {
-  const list = useMemo(() => createTaskList(filters), [])
+  const query = JSON.stringify(filters)
+  const list = useMemo(() => createTaskList(filters), [query])
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const isAtTop = useRef(true)
   useEffect(() => {
+    selected.value = new Set()
     void list.more()
     return watchChanges((change) => list.change(change, isAtTop.current))
-  }, [])
-  const chosen = useComputed(() => list.rows.value.filter(({ id }) => selected.value.has(id)))
+  }, [query])
+  const chosen = list.rows.value.filter(({ id }) => selected.value.has(id))
   const isEmpty = list.phase.value === 'complete' && list.rows.value.length === 0
   const words = title(list.total.value, filters)
   useTitle('Tasks')
@@ -30,7 +33,7 @@ export function TasksView({ filters }: { readonly filters: TaskFilters }) {
       <header class="head">
         <h1>{words}</h1>
         <Bulk
-          chosen={chosen.value}
+          chosen={chosen}
           done={() => {
             selected.value = new Set()
           }}
@@ -47,6 +50,7 @@ export function TasksView({ filters }: { readonly filters: TaskFilters }) {
         <NoTasks filters={filters} />
       ) : (
         <TaskTable
+          key={query}
           rows={list.rows.value}
           total={list.total.value}
           selected={selected.value}
@@ -63,24 +67,40 @@ export function TasksView({ filters }: { readonly filters: TaskFilters }) {
   )
 }
 
+/** How long the search waits for another letter. */
+const typingMs = 150
+
 function Filters({ filters }: { readonly filters: TaskFilters }) {
+  const field = useRef<HTMLInputElement>(null)
+  const stopWaiting = useRef(() => {})
+  useEffect(() => {
+    const input = field.current
+    if (input && input !== document.activeElement) input.value = filters.text ?? ''
+  }, [filters.text])
   const set = (name: keyof TaskFilters, value: string): void => {
+    stopWaiting.current()
     const { [name]: _, ...rest } = filters
     go({ view: 'tasks', query: value === '' ? rest : { ...rest, [name]: value } }, true)
   }
-  const search = (event: Event): void => {
+  const search = (): void => set('text', field.current?.value ?? '')
+  const submit = (event: Event): void => {
     event.preventDefault()
-    const form = event.currentTarget
-    if (form instanceof HTMLFormElement) set('text', String(new FormData(form).get('text') ?? ''))
+    search()
   }
+  const type = (): void => {
+    stopWaiting.current()
+    stopWaiting.current = systemClock.after(typingMs, search)
+  }
+  useEffect(() => () => stopWaiting.current(), [])
   return (
-    <form class="row filters" onSubmit={search} aria-label="Filters">
+    <form class="row filters" onSubmit={submit} aria-label="Filters">
       <input
         type="search"
-        name="text"
+        ref={field}
         aria-label="Search"
         placeholder="First words or id"
         defaultValue={filters.text}
+        onInput={type}
       />
       <select
         aria-label="Agent"

@@ -103,6 +103,8 @@ export interface NeedsYou {
   readonly task: ListedTask
   /** `approval` is answered by approving or rejecting, `input` by a text, `login` by signing in elsewhere. */
   readonly kind: 'approval' | 'input' | 'login'
+  /** Whether an approval takes words that are neither a yes nor a no, as feedback for an earlier step. */
+  readonly feedback?: boolean
   /** The status message of the task: the question. */
   readonly question?: Message
 }

@@ -428,12 +428,23 @@ export function budgetOf(team: DrawnTeam | undefined): Pick<TeamGraph, 'maxCostU
   return maxCostUsd === undefined ? {} : { maxCostUsd }
 }
 
-/** The questions of all approvals in a team and in the teams in it. */
-export function approvalsOf(agent: Agent, depth = 0): readonly string[] {
+/** An approval: what it asks, and whether words that are neither a yes nor a no go to an earlier step. */
+export interface AskedApproval {
+  readonly question: string
+  readonly feedback: boolean
+}
+
+/** All approvals in a team and in the teams in it. */
+export function approvalsOf(agent: Agent, depth = 0): readonly AskedApproval[] {
   const team = depth < maxDepth ? teamOf(agent) : undefined
   if (!team) return []
-  const own = (waysOf(team).steps ?? []).flatMap(({ kind, detail }) =>
-    kind === 'approval' ? (detail ?? []) : [],
+  const { steps = [], edges } = waysOf(team)
+  const takesFeedback = (id: string): boolean =>
+    edges.some(({ from, label }) => from === id && label === 'feedback')
+  const own = steps.flatMap(({ id, kind, detail: question }) =>
+    kind === 'approval' && question !== undefined
+      ? [{ question, feedback: takesFeedback(id) }]
+      : [],
   )
   const inner = team.config.agents.flatMap(({ agentId }) => team.manager.get(agentId) ?? [])
   return [...own, ...inner.flatMap((member) => approvalsOf(member, depth + 1))]

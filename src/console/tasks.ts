@@ -26,7 +26,7 @@ import {
   type Viewer,
 } from './call.ts'
 import type { TaskReader } from './facts.ts'
-import { approvalsOf, budgetOf, teamOf } from './graph.ts'
+import { type AskedApproval, approvalsOf, budgetOf, teamOf } from './graph.ts'
 import { queueOf } from './webhooks.ts'
 
 /** What the views of tasks ask for. */
@@ -332,7 +332,7 @@ export function createInbox(
       const agent = mounts.get(stored.head.scope.agent)?.agent()
       return {
         task: await toListedTask(stored, viewer, reader),
-        kind: kindOfQuestion(stored, question, agent ? approvalsOf(agent) : []),
+        ...kindOfQuestion(stored, question, agent ? approvalsOf(agent) : []),
         ...(question && { question }),
       }
     })
@@ -343,12 +343,14 @@ export function createInbox(
 function kindOfQuestion(
   { head }: StoredTask,
   question: Message | undefined,
-  approvals: readonly string[],
-): NeedsYou['kind'] {
-  if (head.state === 'TASK_STATE_AUTH_REQUIRED') return 'login'
-  if (question?.parts.some(isToolApproval)) return 'approval'
+  approvals: readonly AskedApproval[],
+): Pick<NeedsYou, 'kind' | 'feedback'> {
+  if (head.state === 'TASK_STATE_AUTH_REQUIRED') return { kind: 'login' }
+  if (question?.parts.some(isToolApproval)) return { kind: 'approval' }
   const text = textOf(question?.parts ?? [])
-  return approvals.some((one) => text.endsWith(one)) ? 'approval' : 'input'
+  const asked = approvals.find((one) => text.endsWith(one.question))
+  if (!asked) return { kind: 'input' }
+  return { kind: 'approval', ...(asked.feedback && { feedback: true }) }
 }
 
 function isToolApproval(part: Part): boolean {

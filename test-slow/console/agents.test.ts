@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { defineAgent } from '../../src/agents/index.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { browserPath, openBrowser } from '../../test/support/browser.ts'
-import { seriousFaults } from './axe.ts'
+import { axeFaults } from './axe.ts'
 import { openPage, useScene } from './scene.ts'
 
 describe.skipIf(!browserPath)('Agents', () => {
@@ -50,7 +50,7 @@ describe.skipIf(!browserPath)('Agents', () => {
     await page.goto(address)
     const question = page.getByRole('region', { name: 'Contact this agent?' })
     await question.getByText(far, { exact: true }).waitFor()
-    expect(await seriousFaults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await question.getByRole('button', { name: 'Do not contact it' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Look at any agent' }).waitFor()

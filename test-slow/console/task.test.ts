@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { A2AAgent, defineAgent } from '../../src/agents/index.ts'
+import { usageExtension } from '../../src/protocol/extensions.ts'
 import { defineTeam } from '../../src/team/index.ts'
 import { browserPath, openBrowser } from '../../test/support/browser.ts'
 import { startRemote } from './remote.ts'
@@ -23,7 +24,8 @@ describe.skipIf(!browserPath)('A task', () => {
     const lanes = await page.locator('.lane .who').allInnerTexts()
     expect(lanes).toEqual(['Researcher', 'Writers', 'Composer', 'Editor', 'Publisher'])
     expect(await page.locator('.lane.depth-1 .who').allInnerTexts()).toEqual(['Composer', 'Editor'])
-    expect(await page.getByRole('button', { name: /Researcher, .*unavailable/ }).count()).toBe(1)
+    const failed = page.getByRole('button', { name: /Researcher, .*unavailable/ })
+    expect(await failed.getAttribute('class')).toMatch(/\bretried\b/)
     expect(faults).toEqual([])
   })
 
@@ -54,14 +56,45 @@ describe.skipIf(!browserPath)('A task', () => {
     const slider = page.getByRole('slider', { name: 'Record' })
     await slider.focus()
     await page.keyboard.press('Home')
-    await page.getByText('working', { exact: true }).waitFor()
+    const replay = page.getByRole('group', { name: 'Replay' })
+    await replay.getByText('working', { exact: true }).waitFor()
+    expect(await page.locator('header').getByText('completed', { exact: true }).count()).toBe(1)
     expect(page.url()).toMatch(new RegExp(`#/task/${id}@\\d+$`))
     expect(await page.getByRole('region', { name: 'Artifacts' }).count()).toBe(0)
     expect(await page.locator('.lane .who').count()).toBe(0)
-    await page.keyboard.press('End')
-    await page.getByText('completed', { exact: true }).waitFor()
+    await replay.getByRole('button', { name: 'Back to now' }).click()
+    expect(await replay.getByText('working', { exact: true }).count()).toBe(0)
     await page.getByRole('region', { name: 'Artifacts' }).getByText('Published.').waitFor()
     expect(page.url()).not.toContain('@')
+  })
+
+  test('has one figure for its tokens: in the list, on its page and in the chat', async () => {
+    const used = { inputTokens: 70, outputTokens: 30 }
+    const writer = defineAgent({ id: 'writer', name: 'Writer' }, async function* (_, turn) {
+      const metadata = { [usageExtension]: used }
+      yield turn.artifact({ artifactId: 'response', parts: [{ text: 'Written.' }], metadata })
+    })
+    const desk = defineTeam({
+      id: 'desk',
+      name: 'Desk',
+      agents: { writer },
+      scheduler: { type: 'workflow', steps: [{ agentId: 'writer' }] },
+    })
+    const house = defineTeam({
+      id: 'house',
+      name: 'House',
+      agents: { desk },
+      scheduler: { type: 'workflow', steps: [{ agentId: 'desk' }] },
+    })
+    const scene = await useScene({ agents: [house] })
+    const id = await scene.send('house', 'Write')
+    const { page } = await openPage(browser, `${scene.url}/console/#/tasks`)
+    await page.locator('.task-row').getByText('100 tokens').waitFor()
+    await page.goto(`${scene.url}/console/#/task/${id}`)
+    await page.locator('header').getByText('100 tokens').waitFor()
+    await page.locator('header').getByRole('link', { name: 'House' }).click()
+    await page.locator('.work summary').waitFor()
+    expect(await page.locator('.work summary').innerText()).toContain('100 tokens')
   })
 
   test('a link names a record', async () => {
@@ -82,7 +115,7 @@ describe.skipIf(!browserPath)('A task', () => {
     const { scene, id } = await finished()
     const { page } = await openPage(browser, `${scene.url}/console/#/task/${id}?tab=graph`)
     await page.locator('.node.visited').filter({ hasText: 'Publisher' }).waitFor()
-    await page.locator('.node.troubled').filter({ hasText: 'Researcher' }).waitFor()
+    await page.locator('.node.retried').filter({ hasText: 'Researcher' }).waitFor()
     await page.getByRole('slider', { name: 'Record' }).focus()
     await page.keyboard.press('Home')
     await page.locator('.node.visited').waitFor({ state: 'detached' })

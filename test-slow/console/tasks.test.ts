@@ -64,6 +64,23 @@ describe.skipIf(!browserPath)('Tasks', () => {
     expect(await page.getByText('a story').count()).toBe(0)
   })
 
+  test('are searched while one types, and the field keeps the focus', async () => {
+    const scene = await useScene()
+    await scene.send('echo', 'hello one')
+    await scene.send('studio', 'a story')
+    const { page } = await openPage(browser, `${scene.url}/console/#/tasks`)
+    const search = page.getByRole('searchbox', { name: 'Search' })
+    await search.pressSequentially('hello')
+    await page.getByText('a story').waitFor({ state: 'detached' })
+    await page.getByText('hello one').waitFor()
+    await page.waitForURL(/text=hello$/)
+    await page.keyboard.type(' o')
+    await page.waitForURL(/text=hello(%20|\+)o$/)
+    expect(await search.inputValue()).toBe('hello o')
+    await search.fill('')
+    await page.getByText('a story').waitFor()
+  })
+
   test('rows change and appear as it happens', async () => {
     const scene = await useScene()
     const { page } = await openPage(browser, `${scene.url}/console/#/tasks`)

@@ -4,7 +4,7 @@ import { defineAgent, defineTool, OpenAIAgent } from '../../src/agents/index.ts'
 import { defineTeam } from '../../src/team/index.ts'
 import { openModelServer } from '../../src/testing/index.ts'
 import { browserPath, openBrowser } from '../../test/support/browser.ts'
-import { seriousFaults } from './axe.ts'
+import { axeFaults } from './axe.ts'
 import { openPage, type Scene, useScene } from './scene.ts'
 
 describe.skipIf(!browserPath)('A tool that waits for a person', () => {
@@ -23,7 +23,7 @@ describe.skipIf(!browserPath)('A tool that waits for a person', () => {
       await inbox.getByText('Clerk wants to run').waitFor()
       await inbox.getByText('pay', { exact: true }).waitFor()
       await inbox.locator('.tree').getByText('amount').waitFor()
-      expect(await seriousFaults(page)).toEqual([])
+      expect(await axeFaults(page)).toEqual([])
       expect(paid).toEqual([])
       await inbox.getByRole('button', { name: 'Approve' }).press('Enter')
       await page.getByRole('heading', { level: 1, name: /All quiet/ }).waitFor()

@@ -1,7 +1,7 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browserPath, openBrowser } from '../../test/support/browser.ts'
-import { seriousFaults } from './axe.ts'
+import { axeFaults } from './axe.ts'
 import { press } from './press.ts'
 import { createGate, openPage, type Scene, useScene } from './scene.ts'
 
@@ -117,10 +117,10 @@ describe.skipIf(!browserPath)('The graph of a workflow', () => {
       const { page } = await openPage(browser, graphOf(scene, id), { colorScheme })
       await nodeOf(page, 'review').getByRole('button').press('Enter')
       await page.getByRole('region', { name: 'What happened here' }).waitFor()
-      expect(await seriousFaults(page)).toEqual([])
+      expect(await axeFaults(page)).toEqual([])
       await page.goto(`${scene.url}/console/#/teams/press`)
       await page.locator('.node.visited').first().waitFor()
-      expect(await seriousFaults(page)).toEqual([])
+      expect(await axeFaults(page)).toEqual([])
     })
 
   test('390 pixels are wide enough', async () => {

@@ -87,8 +87,8 @@ function createStudio(clock: Clock = systemClock): Team {
       steps: [
         { agentId: 'scout' },
         { parallel: [{ agentId: 'desk' }, { agentId: 'painter' }] },
-        { agentId: 'editor', maxRetries: 2 },
-        { approval: { question: 'Shall the studio print this card?' } },
+        { agentId: 'editor', name: 'edit', maxRetries: 2 },
+        { approval: { question: 'Shall the studio print this card?', onFeedback: 'edit' } },
         { agentId: 'publisher' },
       ],
     },
@@ -256,8 +256,10 @@ function createEditor(): MemberPart['work'] {
       if (jammed.size > 1_000) jammed.clear()
       throw new A2AError('agentUnavailable', 'The press is jammed; it needs a moment')
     }
-    const body = text.replace(/^(?:Subject: .*|desk:|painter:)\n+/gm, '')
-    return `# A card from ${subjectOf(text)}\n\n${body.trim()}`
+    const [words = '', wish] = text.split('\n\nFeedback: ')
+    const body = words.replace(/^(?:Subject: .*|desk:|painter:)\n+/gm, '').trim()
+    const added = wish === undefined ? '' : `\n\n*As you wished:* ${wish.trim()}`
+    return `# A card from ${subjectOf(words)}\n\n${body}${added}`
   }
 }
 
