@@ -1,6 +1,9 @@
 /** `npm start`: builds, then serves the demo in this process, which tells how long both took. */
 import { spawnSync } from 'node:child_process'
 
+process.stderr.write(
+  'Building Corral, then starting the demo; the build takes about half a minute.\n',
+)
 const began = Date.now()
 const { npm_execpath: npm } = process.env
 const build = npm

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -31,6 +31,44 @@ function link(project: string): void {
   symlinkSync(join(root, 'node_modules/tsx'), join(project, 'node_modules/tsx'))
 }
 
+/** The console of a project that `npm start` serves. */
+async function consoleOf(project: string, language: string): Promise<void> {
+  const args = language === 'toml' ? ['--', '--port', '0', '--store', 'memory'] : []
+  const bin = join(project, 'node_modules/.bin')
+  mkdirSync(bin)
+  const command = `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'dist/cli/main.js')}" "$@"\n`
+  writeFileSync(join(bin, 'corral'), command, { mode: 0o755 })
+  const variables = {
+    PATH,
+    PORT: '0',
+    OPENAI_BASE_URL: 'http://127.0.0.1:1/v1',
+    OPENAI_API_KEY: 'k',
+  }
+  const server = spawn('npm', ['start', ...args], {
+    cwd: project,
+    env: { ...testEnvironment(), ...variables },
+    detached: true,
+  })
+  const ended = new Promise((resolve) => server.once('close', resolve))
+  try {
+    let said = ''
+    const page = await new Promise<string>((resolve, reject) => {
+      const hear = (chunk: Buffer): void => {
+        said += chunk
+        const [found] = said.match(/http:\S+\/console\//) ?? []
+        if (found) resolve(found)
+      }
+      server.stdout.on('data', hear)
+      server.stderr.on('data', hear)
+      server.once('close', () => reject(new Error(`It ended:\n${said}`)))
+    })
+    expect((await fetch(page)).headers.get('content-type')).toContain('text/html')
+  } finally {
+    if (server.exitCode === null && server.pid) process.kill(-server.pid, 'SIGTERM')
+    await ended
+  }
+}
+
 describe('corral init', () => {
   test('writes a team that is valid and answers, before anything is installed', async () => {
     const directory = join(temporary(), 'team')
@@ -54,6 +92,8 @@ describe('corral init', () => {
       const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
       expect(manifest).toMatchObject({ name: 'my-project', private: true, type: 'module' })
       expect(Object.keys(manifest.scripts)).toEqual(expect.arrayContaining(['start', 'test']))
+      expect(manifest.scripts.start).toContain('--watch')
+      await consoleOf(project, form.language)
       expect(existsSync(join(project, '.env.example'))).toBe(form.answers === 'model')
       expect(readFileSync(join(project, '.gitignore'), 'utf8')).toContain('.env\n')
     },

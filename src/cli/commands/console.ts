@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
 import { A2AAgent } from '../../agents/index.ts'
+import { A2AClient } from '../../client/index.ts'
 import { createConsole } from '../../console/index.ts'
 import { createServer, runServer, type StartedServer } from '../../server/index.ts'
 import { readUrl } from '../../shared/text.ts'
 import { addCommand, exits } from '../command.ts'
-import { CliError } from '../errors.ts'
+import { CliError, exitCodeOf } from '../errors.ts'
 import { createLogger, stdout } from '../screen.ts'
 
 /** Adds `corral console`. */
@@ -36,6 +37,7 @@ async function consoleCommand(given: string, flags: ConsoleFlags): Promise<numbe
     tell(found, flags)
     return 0
   }
+  await mustAnswer(url)
   const started = await serveConsole(url, flags)
   tell(`${started.url}/console/#/agents/${encodeURIComponent(url)}`, flags)
   await started.stopped
@@ -60,6 +62,18 @@ async function findConsole(url: string): Promise<string | undefined> {
   await reply?.body?.cancel()
   const isPage = reply?.headers.get('content-type')?.startsWith('text/html')
   return reply?.status === 200 && isPage ? page : undefined
+}
+
+/** An agent that wants credentials is there: the page asks for them. */
+async function mustAnswer(url: string): Promise<void> {
+  const client = new A2AClient(url)
+  try {
+    await client.fetchAgentCard({ signal: AbortSignal.timeout(patienceMs) })
+  } catch (error) {
+    if (exitCodeOf(error) === 2) throw error
+  } finally {
+    await client.close()
+  }
 }
 
 function tell(page: string, { open, json }: ConsoleFlags): void {

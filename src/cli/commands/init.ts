@@ -254,9 +254,10 @@ function stepsWithin(
     return [
       ['npm install corral'],
       'node --test test/team.test.mjs',
-      `${corral} serve corral.toml${variables}`,
+      `${corral} serve corral.toml --watch${variables}`,
     ]
   const run = runsTypeScript() ? 'node' : 'npx tsx'
   const test = `${run} --test test/${kind === 'agent' ? 'agent' : 'team'}.test.ts`
-  return [['npm pkg set type=module', 'npm install corral'], test, `${run} src/main.ts`]
+  const start = runsTypeScript() ? 'node --watch src/main.ts' : 'npx tsx watch src/main.ts'
+  return [['npm pkg set type=module', 'npm install corral'], test, start]
 }

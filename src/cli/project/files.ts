@@ -173,14 +173,16 @@ function toMain({ members, team }: ProjectForm, { what, maker, hasModel }: Serve
   ]
   return toText([
     ...(hasModel ? ["import { existsSync } from 'node:fs'"] : []),
+    "import { createConsole } from 'corral/console'",
     "import { createServer, runServer } from 'corral/server'",
     `import { ${hasModel ? maker : what} } from './${what}.ts'`,
     '',
     ...(hasModel ? made : []),
-    `const server = await createServer({ agents: [${what}] })`,
+    `const server = await createServer({ agents: [${what}], console: createConsole() })`,
     'const port = Number(process.env.PORT ?? 3000)',
     "const { url } = await runServer(server, { port, host: '127.0.0.1', signals: true })",
     `console.log(\`${name} is served at \${url}\`)`,
+    `console.log(\`Open \${url}/console/ to see it work\`)`,
   ])
 }
 
@@ -366,12 +368,12 @@ function toManifest(facts: ProjectFacts): object {
   const subject = kind === 'agent' ? 'agent' : 'team'
   const scripts = isTypeScript
     ? {
-        start: `${run} src/main.ts`,
+        start: `${run} --watch src/main.ts`,
         test: `${run} --test test/${subject}.test.ts`,
         check: 'tsc --noEmit',
       }
     : {
-        start: `corral serve corral.toml${model === undefined ? '' : ' --env .env'}`,
+        start: `corral serve corral.toml --watch${model === undefined ? '' : ' --env .env'}`,
         test: 'node --test test/team.test.mjs',
       }
   const tools = {
@@ -413,7 +415,8 @@ function toReadme({ name, language, kind, model }: ProjectFacts): string {
     ...(model === undefined
       ? []
       : ['cp .env.example .env                          # then fill in the key']),
-    'npm start                                     # serves it at http://localhost:3000',
+    'npm start                                     # serves it at http://localhost:3000, and again when a file changes',
+    '# Open http://localhost:3000/console/ to see it work.',
     'npx corral chat http://localhost:3000         # talks with it',
     '```',
     '',

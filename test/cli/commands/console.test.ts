@@ -1,6 +1,8 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createEchoAgent } from '../../../src/agents/index.ts'
 import { serve as serveAgent } from '../../acceptance/serve.ts'
 import { corral, serve, start, temporary } from '../corral.ts'
@@ -37,6 +39,19 @@ test('corral console serves one for an agent that has none, and opens it there',
   expect(await relay.json()).toMatchObject({ card: { name: 'Echo Agent' } })
   command.signal('SIGINT')
   expect((await command.ended).code).toBe(0)
+})
+
+test('corral console says that no agent is there, and serves no page for it', async () => {
+  const away = await corral(['console', 'http://127.0.0.1:9'])
+  expect(away).toMatchObject({ code: 2, stdout: '' })
+  expect(away.stderr).toMatch(/Cannot connect to 127\.0\.0\.1:9\nIs it running\?/)
+  const server = createServer((_, reply) => reply.writeHead(404).end())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo // a listening TCP server has one
+  const other = await corral(['console', `http://127.0.0.1:${port}`])
+  expect(other).toMatchObject({ code: 2, stdout: '' })
+  expect(other.stderr).toContain('No agent card at')
 })
 
 test('corral console says what is wrong with a URL', async () => {
