@@ -39,7 +39,6 @@ async function consoleOf(project: string, language: string): Promise<void> {
   const command = `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'dist/cli/main.js')}" "$@"\n`
   writeFileSync(join(bin, 'corral'), command, { mode: 0o755 })
   const variables = {
-    PATH,
     PORT: '0',
     OPENAI_BASE_URL: 'http://127.0.0.1:1/v1',
     OPENAI_API_KEY: 'k',
