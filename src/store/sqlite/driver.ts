@@ -122,11 +122,18 @@ export interface SqliteFault {
   readonly message: string
 }
 
+/** SQLite's primary result code of a file that cannot be written. */
+export const readOnly = 8
+
+/** SQLite's primary result code of a disk that fails. */
+export const ioError = 10
+
 /** SQLite's primary result codes that a person can do something about (sqlite.org/rescode.html). */
 const reasons: Readonly<Record<number, string>> = {
   5: 'the file is locked by another program',
-  8: 'the file is read-only: make it, and the file system that it is on, writable for this process',
-  10: 'the disk reported an error',
+  [readOnly]:
+    'the file is read-only: make it, and the file system that it is on, writable for this process',
+  [ioError]: 'the disk reported an error',
   11: 'the file is damaged',
   13: 'the disk is full',
   14: 'the file cannot be opened',

@@ -18,7 +18,9 @@ import {
   type DriverName,
   type FileRequest,
   fileFault,
+  ioError,
   openConnection,
+  readOnly,
   toFault,
 } from './driver.ts'
 import {
@@ -48,6 +50,8 @@ interface WritableFile {
   readonly checked: boolean
   /** Throws if the file is no longer what stands at its path. */
   mustBeThere(): void
+  /** An error of a write, which says only that the disk failed where the file system has turned read-only. */
+  explain(error: unknown): unknown
   /** Runs work whose commits may be lost in a power cut: it is done again where it is. */
   withoutSync<T>(work: () => T): T
   /** Moves the log into the file, closes it and gives up the lock. */
@@ -97,6 +101,10 @@ export async function openWritable(
     db: file,
     checked: isSmall(look),
     mustBeThere: createIdentity(look.path),
+    explain: (error) =>
+      toFault(error).code === ioError && !isWritable(look.path)
+        ? Object.assign(new Error(toFault(error).message), { errcode: readOnly })
+        : error,
     withoutSync(work) {
       if (synchronous === 'FULL') file.exec('PRAGMA synchronous = NORMAL')
       try {
@@ -384,6 +392,16 @@ function createIdentity(path: string): () => void {
         throw fileFault('another file was put in its place')
       if (part === path && found.size === 0) throw fileFault('the file was emptied')
     }
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    for (const part of [path, `${path}-wal`]) accessSync(part, constants.W_OK)
+    return true
+  } catch (error) {
+    // A file that is gone is another matter.
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT'
   }
 }
 

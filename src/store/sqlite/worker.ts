@@ -62,7 +62,7 @@ async function write(port: MessagePort, options: OpenOptions): Promise<WriterSta
   const remove = createRemove(file.db, spans)
   const writer = createWriter(file.db, { remove, spans })
   const trim = createTrim(file.db, { remove, spans })
-  answer(port, (request) => {
+  const handle = (request: Request): unknown => {
     switch (request.type) {
       case 'commit': {
         const results = writer.commit(request.rows)
@@ -79,6 +79,13 @@ async function write(port: MessagePort, options: OpenOptions): Promise<WriterSta
         return file.close()
       default:
         throw new Error(`A writing thread cannot ${request.type}`)
+    }
+  }
+  answer(port, (request) => {
+    try {
+      return handle(request)
+    } catch (error) {
+      throw file.explain(error)
     }
   })
   return { checked: file.checked }

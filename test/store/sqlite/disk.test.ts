@@ -17,6 +17,12 @@ describe.each(drivers)('SQLite by %s', (driver) => {
     // Before the folder goes, which a frozen file would keep.
     afterEach(() => thaw())
     describeDisk(['read-only'], openBroken)
+    test('a file that turns read-only while it is open is named so', async () => {
+      const { store, break: freezeFiles } = await openBroken('read-only')
+      await freezeFiles()
+      await expect(store.commit([write('lost')])).rejects.toThrow('the file is read-only')
+      expect(store.health().reason).toContain('the file is read-only')
+    })
   })
 
   async function openBroken(fault: DiskFault): Promise<BrokenDisk> {
