@@ -163,7 +163,7 @@ function keyPlace({ securitySchemes = {} }: AgentCard): Parameters<typeof apiKey
 function oauthCredentials({ securitySchemes = {} }: AgentCard, config: OAuthConfig): Credentials {
   const named = Object.entries(securitySchemes).flatMap(([name, scheme]) =>
     'oauth2SecurityScheme' in scheme || 'openIdConnectSecurityScheme' in scheme
-      ? [[name, { ...config, ...participation(scheme) }] as const]
+      ? [[name, { ...config, ...participation(scheme, config) }] as const]
       : [],
   )
   if (named.length === 0)
@@ -173,8 +173,15 @@ function oauthCredentials({ securitySchemes = {} }: AgentCard, config: OAuthConf
   return Object.fromEntries(named)
 }
 
-/** How the person at the terminal takes part: by a browser here, or by a code that is entered elsewhere. */
-function participation(scheme: SecurityScheme): Pick<OAuthConfig, 'interaction' | 'prompt'> {
+/**
+ * How the person at the terminal takes part: by a browser here, or by a code that is entered elsewhere. A service with a
+ * secret asks for its own tokens where the card leaves the flow open.
+ */
+function participation(
+  scheme: SecurityScheme,
+  { clientSecret }: OAuthConfig,
+): Pick<OAuthConfig, 'interaction' | 'prompt'> {
+  if (clientSecret !== undefined && 'openIdConnectSecurityScheme' in scheme) return {}
   const flows = 'oauth2SecurityScheme' in scheme ? scheme.oauth2SecurityScheme.flows : {}
   const say = (text: string): void => stderr.write(`${text}\n`)
   if ('deviceCode' in flows)

@@ -44,20 +44,28 @@ describe('logging in from the command line', () => {
     expect(await sending.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('hi') })
   })
 
-  test('takes the secret of a service from the environment, and asks nobody', async () => {
-    const { endpoints, issuer } = await startAuthorizationServer()
-    const clientCredentials = { tokenUrl: endpoints.tokenUrl, scopes: {} }
-    const url = await serveBehind({ oauth2SecurityScheme: { flows: { clientCredentials } } })
-    const { clientId, clientSecret } = clients.service
-    const flags = ['--oauth-client-id', clientId, '--oauth-client-secret', 'env:SECRET']
-    const allow = ['--credential-origin', issuer]
-    const sending = start(['send', url, 'hi', ...flags, ...allow], {
-      env: { SECRET: clientSecret },
-    })
-    const { code, stderr } = await sending.ended
-    expect(code).toBe(0)
-    expect(stderr).not.toContain(clientSecret)
-  })
+  test.each(['OAuth', 'OpenID'])(
+    'takes the secret of a service from the environment, and asks nobody: %s',
+    async (kind) => {
+      const { endpoints, issuer } = await startAuthorizationServer()
+      const clientCredentials = { tokenUrl: endpoints.tokenUrl, scopes: {} }
+      const openIdConnectUrl = `${issuer}/.well-known/openid-configuration`
+      const url = await serveBehind(
+        kind === 'OAuth'
+          ? { oauth2SecurityScheme: { flows: { clientCredentials } } }
+          : { openIdConnectSecurityScheme: { openIdConnectUrl } },
+      )
+      const { clientId, clientSecret } = clients.service
+      const flags = ['--oauth-client-id', clientId, '--oauth-client-secret', 'env:SECRET']
+      const allow = ['--credential-origin', issuer]
+      const sending = start(['send', url, 'hi', ...flags, ...allow], {
+        env: { SECRET: clientSecret },
+      })
+      const { code, stderr } = await sending.ended
+      expect(code).toBe(0)
+      expect(stderr).not.toContain(clientSecret)
+    },
+  )
 
   test('says so where the card names no authorization server', async () => {
     const url = await serveBehind({

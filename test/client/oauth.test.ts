@@ -39,6 +39,20 @@ describe('PKCE', () => {
   })
 })
 
+test('an authorization server without TLS is refused with the option that allows it', async () => {
+  const where = { issuer: 'http://idp.example' }
+  for (const at of [
+    where,
+    { metadataUrl: 'http://idp.example/meta' },
+    { tokenUrl: 'http://idp.example/token' },
+  ])
+    await expect(tokenOf(clientCredentials({ ...clients.service, ...at }))).rejects.toMatchObject({
+      code: 'unauthenticated',
+      message:
+        'The authorization server has no TLS (http:); set allowInsecure to use it all the same',
+    })
+})
+
 describe('authorization code', () => {
   test('S002-47 A-W8 brings a token: state checked, verifier used, code exchanged', async () => {
     const server = await startAuthorizationServer()

@@ -289,6 +289,19 @@ describe('cards say how to authenticate', () => {
     })
   })
 
+  test('a JWT names its issuer, where that has an address', async () => {
+    const issuer = 'https://issuer.example/realm/'
+    const url = await serveWith(jwt({ issuer, audience: 'a', jwks: 'https://issuer.example/jwks' }))
+    const { json } = await get(`${url}/.well-known/agent-card.json`)
+    const openIdConnectUrl = 'https://issuer.example/realm/.well-known/openid-configuration'
+    expect(json.securitySchemes.jwt).toMatchObject({
+      type: 'openIdConnect',
+      openIdConnectUrl,
+      openIdConnectSecurityScheme: { openIdConnectUrl },
+    })
+    expect(json.security).toEqual([{ jwt: [] }])
+  })
+
   test('S004-54: tokens of OAuth 2 and OpenID Connect, checked as JWTs', async () => {
     const tokens = jwt({ issuer: 'i', audience: 'a', jwks: 'https://issuer.example/jwks' })
     const clientCredentials = { tokenUrl: 'https://issuer.example/token', scopes: { run: 'Run' } }

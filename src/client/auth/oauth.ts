@@ -263,6 +263,14 @@ export function oauthFault(thrown: unknown, signal?: AbortSignal): unknown {
     const code = thrown.cause[0]?.parameters.error ?? 'invalid_client'
     return new A2AError('unauthenticated', `Authorization refused: ${code}`)
   }
+  if (
+    thrown instanceof oauth.OperationProcessingError &&
+    thrown.code === oauth.HTTP_REQUEST_FORBIDDEN
+  )
+    return new A2AError(
+      'unauthenticated',
+      'The authorization server has no TLS (http:); set allowInsecure to use it all the same',
+    )
   if (thrown instanceof oauth.OperationProcessingError)
     return new A2AError('unauthenticated', `Authorization failed: ${thrown.code ?? 'bad answer'}`)
   return new A2AError('unavailable', 'The authorization server cannot be reached')

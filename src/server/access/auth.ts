@@ -24,6 +24,7 @@ import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Mutable } from '../../shared/json.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
+import { readUrl, trimEnd } from '../../shared/text.ts'
 import type { Authenticator, PresentedCredentials } from '../authenticator.ts'
 import type { RateLimit } from './limits.ts'
 
@@ -303,7 +304,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
   const clockTolerance = options.clockToleranceSeconds ?? 30
   return {
     name: 'jwt',
-    scheme: { httpAuthSecurityScheme: { scheme: 'Bearer', bearerFormat: 'JWT' } },
+    scheme: jwtScheme(issuer),
     challenge: 'Bearer realm="a2a"',
     issuer,
     async authenticate(presented) {
@@ -318,6 +319,14 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       return toCaller(token, payload, options)
     },
   }
+}
+
+/** By an issuer that has an address clients find where to get a token; otherwise the card says only what form it has. */
+function jwtScheme(issuer: string): SecurityScheme {
+  if (!/^https?:/.test(issuer) || !readUrl(issuer))
+    return { httpAuthSecurityScheme: { scheme: 'Bearer', bearerFormat: 'JWT' } }
+  const openIdConnectUrl = `${trimEnd(issuer, '/')}/.well-known/openid-configuration`
+  return { openIdConnectSecurityScheme: { openIdConnectUrl } }
 }
 
 /** Longer than any token of an issuer that HTTP headers can carry. */
