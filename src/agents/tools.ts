@@ -37,16 +37,16 @@ export interface Tool {
 }
 
 /** What a tool gives: JSON, or an object that is written as JSON, such as one of an interface; no Map, Date or function. */
-export type ToolOutput = Json | PlainObject | readonly PlainObject[]
-
-/** An object without the marks of those that JSON cannot write. */
-type PlainObject = object & {
-  readonly [mark in
-    | typeof Symbol.iterator
-    | typeof Symbol.toStringTag
-    | typeof Symbol.toPrimitive
-    | typeof Symbol.hasInstance]?: never
-}
+export type ToolOutput =
+  | Json
+  | readonly object[]
+  | (object & {
+      readonly [mark in
+        | typeof Symbol.iterator
+        | typeof Symbol.toStringTag
+        | typeof Symbol.toPrimitive
+        | typeof Symbol.hasInstance]?: never
+    })
 
 /** Whether a call needs the user's yes. */
 export type ApprovalRule<Args = JsonObject> = boolean | ((args: Args) => Promise<boolean> | boolean)
