@@ -38,7 +38,9 @@ export {
   traceExtension,
   type Usage,
   usageExtension,
+  whyExtension,
 } from './protocol/extensions.ts'
+export type { Explanation } from './protocol/failure.ts'
 export { createFold, type Fold, type FoldOptions } from './protocol/fold.ts'
 export {
   error,
@@ -105,6 +107,5 @@ export {
   validateTaskId,
 } from './protocol/task.ts'
 export type * from './protocol/types.ts'
-
 export type { Clock } from './shared/clock.ts'
 export type { Logger } from './shared/log.ts'

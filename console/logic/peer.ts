@@ -123,5 +123,5 @@ function resultOf(answer: unknown): Json {
   if (error === undefined) return result
   const { code, message, data } = Object(error)
   const [reason] = Array.isArray(data) ? data.map((one) => Object(one).reason) : []
-  throw new Refused(400, String(reason ?? code), String(message))
+  throw new Refused(400, { code: String(reason ?? code), message: String(message) })
 }

@@ -1,16 +1,20 @@
 import { signal } from '@preact/signals'
 import type { ApiRefusal, Login } from '../../src/console/api.ts'
+import type { Explanation } from '../../src/protocol/failure.ts'
 
 /** An answer of the server that refuses. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly status: number
   readonly code: string
+  /** Why, in the error's own words, for those who may read them. */
+  readonly why: Explanation | undefined
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, { code, message, why }: ApiRefusal['error']) {
     super(message)
     this.status = status
     this.code = code
+    this.why = why
   }
 }
 
@@ -63,7 +67,7 @@ export async function askServer(path: string, init: RequestInit = {}): Promise<R
       message: isSignedIn() ? 'These credentials were not accepted.' : refusal.error.message,
       logins: refusal.error.logins?.length ? refusal.error.logins : usual,
     }
-  throw new Refused(response.status, refusal.error.code, refusal.error.message)
+  throw new Refused(response.status, refusal.error)
 }
 
 /** Reads from the console's API. */
@@ -105,12 +109,13 @@ function credential(): Record<string, string> {
 async function refusalOf(response: Response): Promise<ApiRefusal> {
   const body: unknown = await response.json().catch(() => undefined)
   const error: unknown = Object(body).error
-  const { code, message, logins } = Object(error) as Partial<ApiRefusal['error']> // checked below
+  const { code, message, logins, why } = Object(error) as Partial<ApiRefusal['error']> // checked below
   return {
     error: {
       code: typeof code === 'string' ? code : `${response.status}`,
       message: typeof message === 'string' ? message : `The server answered ${response.status}.`,
       ...(Array.isArray(logins) && { logins }),
+      ...(why && { why }),
     },
   }
 }

@@ -1,13 +1,16 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals'
 import type { RecordsAnswer, TaskAnswer, TaskRecord } from '../../src/console/api.ts'
+import type { Explanation } from '../../src/protocol/failure.ts'
 import { watchChanges } from './live.ts'
-import { read, sentenceOf } from './server.ts'
+import { Refused, read, sentenceOf } from './server.ts'
 
 /** A task and its log, kept up to date while it is open. */
 interface TaskLog {
   readonly head: ReadonlySignal<TaskAnswer | undefined>
   readonly records: ReadonlySignal<readonly TaskRecord[]>
   readonly fault: ReadonlySignal<string>
+  /** Why it cannot be read, for those who may know. */
+  readonly why: ReadonlySignal<readonly Explanation[]>
   /** Reads what is new, also when it is asked in vain. */
   refresh(): Promise<void>
   close(): void
@@ -20,6 +23,7 @@ export function openTaskLog(id: string): TaskLog {
   const head = signal<TaskAnswer | undefined>(undefined)
   const records = signal<readonly TaskRecord[]>([])
   const fault = signal('')
+  const why = signal<readonly Explanation[]>([])
   const closing = new AbortController()
   const place = `tasks/${encodeURIComponent(id)}`
   let upTo = 0
@@ -48,7 +52,9 @@ export function openTaskLog(id: string): TaskLog {
     do {
       again = false
       await readOn().catch((thrown: unknown) => {
-        if (!closing.signal.aborted) fault.value = sentenceOf(thrown)
+        if (closing.signal.aborted) return
+        fault.value = sentenceOf(thrown)
+        why.value = thrown instanceof Refused && thrown.why ? [thrown.why] : []
       })
     } while (again && !closing.signal.aborted)
     reading = undefined
@@ -71,5 +77,5 @@ export function openTaskLog(id: string): TaskLog {
     closing.abort()
   }
   void refresh()
-  return { head, records, fault, refresh, close }
+  return { head, records, fault, why, refresh, close }
 }

@@ -93,7 +93,9 @@ describe('A conversation', () => {
   })
 
   test('a refusal is told and not repeated', async () => {
-    const peer = scriptedPeer([[new Refused(400, 'invalidParams', 'That is too long.')]])
+    const peer = scriptedPeer([
+      [new Refused(400, { code: 'invalidParams', message: 'That is too long.' })],
+    ])
     const talk = converse(peer)
     await talk.say([{ text: 'hi' }])
     expect(talk.views.value.at(-1)).toMatchObject({ phase: 'lost', fault: 'That is too long.' })

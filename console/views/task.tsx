@@ -21,6 +21,7 @@ import { TaskGraph } from '../parts/task-graph.tsx'
 import { TaskReply } from '../parts/task-reply.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { useTitle } from '../parts/title.tsx'
+import { Why } from '../parts/why.tsx'
 import { Wire } from '../parts/wire.tsx'
 
 type TaskRoute = Extract<Route, { readonly view: 'task' }>
@@ -44,12 +45,14 @@ export function TaskView({ route }: { readonly route: TaskRoute }) {
       <>
         <h1>Task {shortId(route.id)}</h1>
         <Fault text={log.fault.value} retry={() => void log.refresh()} />
+        <Why why={log.why.value} />
       </>
     )
   const change = (next: Partial<TaskRoute>): void => go({ ...route, ...next }, true)
   return (
     <>
       <TaskHead head={head} records={all} refresh={() => void log.refresh()} />
+      <Why why={head.why} />
       <Tabs
         label="Views of the task"
         tabs={tabs}

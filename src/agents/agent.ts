@@ -241,8 +241,11 @@ export interface Turn {
   readonly taskStore?: FullTaskStore | undefined
   /** Where what the turn uses is counted; absent where nobody counts or prices it. */
   readonly account?: Account | undefined
-  /** Records something for the task's trace; seen only by callers that activate the trace extension. */
-  trace(entry: JsonObject): void
+  /**
+   * Records something for the task's trace; seen only by callers that activate the trace extension. Of an error that is
+   * `thrown` the log keeps the words, without secrets, for operators.
+   */
+  trace(entry: JsonObject, thrown?: unknown): void
   /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */
   conversation(limit: number): Promise<readonly Message[]>
 }

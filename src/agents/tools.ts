@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { A2AError } from '../protocol/errors.ts'
 import { approvalExtension } from '../protocol/extensions.ts'
 import { answerParts, isTerminal, textOf, userMessage } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part, Task } from '../protocol/types.ts'
@@ -220,6 +221,8 @@ export interface ModelToolCall {
 export interface ToolResult {
   readonly content: string
   readonly failed: boolean
+  /** What the tool threw. */
+  readonly error?: A2AError
 }
 
 /** What the first call that ends the turn says of the answer; undefined where none of them does. */
@@ -279,7 +282,12 @@ export async function runTool(
   } catch (error) {
     context.signal.throwIfAborted()
     context.turn.log.warn({ tool: call.name, error }, 'a tool failed')
-    return failedCall(error instanceof Error ? error.message : 'The tool failed')
+    const result = failedCall(error instanceof Error ? error.message : 'The tool failed')
+    const words = `The tool ${call.name} failed`
+    return {
+      ...result,
+      error: new A2AError('processingError', words, { cause: error, why: 'toolThrew' }),
+    }
   }
 }
 

@@ -131,8 +131,8 @@ export class WrappedTurn implements Readonly<{ [Name in keyof Required<Turn>]: T
   callback(): Promise<Callback | undefined> {
     return this.#outer.callback?.() ?? Promise.resolve(undefined)
   }
-  trace(entry: JsonObject): void {
-    this.#outer.trace(entry)
+  trace(entry: JsonObject, thrown?: unknown): void {
+    this.#outer.trace(entry, thrown)
   }
   conversation(limit: number): Promise<readonly Message[]> {
     return this.#outer.conversation(limit)

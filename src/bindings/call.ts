@@ -18,6 +18,7 @@ export function toCall(request: HttpRequest, dialect: DialectName): Mutable<Call
   if (request.query) call.query = request.query
   if (request.client) call.client = request.client
   if (request.base) call.base = request.base
+  if (request.isLocal) call.isLocal = request.isLocal
   const extensions = headers['a2a-extensions'] ?? headers['x-a2a-extensions']
   if (extensions) call.extensions = splitList(extensions)
   const last = headers['last-event-id']

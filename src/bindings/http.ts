@@ -26,6 +26,11 @@ export interface HttpRequest {
   readonly client?: string
   /** The server's URL as the client knows it, where a trusted proxy names it. */
   readonly base?: string
+  /**
+   * Only this machine reaches the server, which asks for no credentials.
+   * @internal
+   */
+  readonly isLocal?: true
 }
 
 /** A piece of a body: text, as JSON and events are, or bytes. */

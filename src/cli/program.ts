@@ -46,7 +46,7 @@ const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/chat.ts')).addChatCommand,
   },
   task: {
-    words: 'look at tasks, follow them, cancel them',
+    words: 'look at tasks, follow and cancel them, say why they failed',
     load: async () => (await import('./commands/task.ts')).addTaskCommand,
   },
   mcp: {

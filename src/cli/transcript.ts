@@ -3,6 +3,7 @@ import {
   type AgentCard,
   type Artifact,
   createFold,
+  type Explanation,
   type Fold,
   type JsonObject,
   type Message,
@@ -12,8 +13,10 @@ import {
   type TaskState,
   type TaskStatus,
   traceExtension,
+  whyExtension,
 } from '../index.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
+import { isFields } from '../shared/json.ts'
 import { toPrintableLine } from '../shared/text.ts'
 import { dim, type Screen, startSpinner } from './screen.ts'
 import { createProse, type Prose } from './terminal/markdown.ts'
@@ -393,8 +396,40 @@ export function writeTrace(screen: Screen, task: Pick<Task, 'metadata'>): void {
   const tree = toTree(traceOf(task))
   if (tree.nodes.length === 0) {
     screen.write(dim('There is no trace: nothing was delegated, or the agent shows none.'), '\n')
+    writeWhy(screen, whyOf(task))
     return
   }
   const view = { columns: screen.columns, now: systemClock.now() }
   for (const line of toTraceLines(tree, view)) screen.write(...line, '\n')
+  writeWhy(screen, whyOf(task))
+}
+
+/** What failed in a task, as the server explains it to operators; empty where it does not. */
+export function whyOf({ metadata }: Pick<Task, 'metadata'>): readonly Explanation[] {
+  const list = metadata?.[whyExtension]
+  return Array.isArray(list) ? list.filter(isExplanation) : []
+}
+
+/** Whether a value is an explanation, as a server sends it. */
+export function isExplanation(value: unknown): value is Explanation {
+  if (!isFields(value)) return false
+  const texts = [value.what, value.member, value.remedy, value.link]
+  const isList = Array.isArray(value.words) && value.words.every((one) => typeof one === 'string')
+  return isList && texts.every((one) => typeof one === 'string')
+}
+
+/** Writes what failed, which member and attempt, what was answered, and what to do. */
+export function writeWhy(screen: Screen, why: readonly Explanation[]): void {
+  for (const { what, member, team, attempt, words, remedy, link } of why) {
+    const of = team ? ` of team ${team}` : ''
+    screen.write(toPrintableLine(what), '\n')
+    const rows = [
+      ['who', `${member}${of}, attempt ${attempt}`],
+      ...words.map((one, i) => [i === 0 ? 'said' : '', one]),
+      ['do', remedy],
+      ['see', link],
+    ]
+    for (const [label = '', text = ''] of rows)
+      screen.write(dim(`  ${label.padEnd(6)}`), `${toPrintableLine(text)}\n`)
+  }
 }

@@ -1,4 +1,5 @@
 import type { FieldViolation } from '../protocol/errors.ts'
+import type { Explanation } from '../protocol/failure.ts'
 import type { OperationName } from '../protocol/operations.ts'
 import type {
   AgentCard,
@@ -24,6 +25,8 @@ export interface ApiRefusal {
     readonly message: string
     /** On 401 alone: by which headers the server takes credentials, the usual one first. */
     readonly logins?: readonly Login[]
+    /** Why, in the error's own words; for those who may read them. */
+    readonly why?: Explanation
   }
 }
 
@@ -165,6 +168,8 @@ export interface TaskAnswer extends ListedTask {
   readonly history: readonly Message[]
   /** What a run of its team may cost, in US dollars. */
   readonly maxCostUsd?: number
+  /** What failed, and why: what ended the task first; for those who may read the words of errors. */
+  readonly why?: readonly Explanation[]
   /** The webhooks of the task, without secrets. */
   readonly webhooks?: readonly WebhookQueue[]
 }

@@ -1,6 +1,7 @@
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import {
+  type Asker,
   type AuthContext,
   hasScope,
   mustReachAgent,
@@ -9,6 +10,7 @@ import {
 import type { ConsoleHost } from '../server/options.ts'
 import { myTurn } from '../shared/async.ts'
 import { isFields } from '../shared/json.ts'
+import { toReadError } from '../store/documents.ts'
 import { weighRecords } from '../store/size-limits.ts'
 import type { LogRecord, Scope, Store, StoredTask, TaskHead, TaskParts } from '../store/store.ts'
 
@@ -59,7 +61,9 @@ export async function findTask(
   { id, viewer }: ApiCall,
   parts?: TaskParts,
 ): Promise<StoredTask> {
-  const stored = await store.get(id, undefined, parts)
+  const stored = await store.get(id, undefined, parts).catch((thrown: unknown) => {
+    throw toReadError(thrown)
+  })
   if (stored && viewer.sees(stored.head)) return stored
   throw new A2AError('taskNotFound', 'There is no such task, or it is not yours')
 }
@@ -75,6 +79,11 @@ export function bodyOf({ request: { body, fault } }: ApiCall): Readonly<Record<s
   }
   if (!isFields(value)) throw new A2AError('invalidParams', 'The body must be an object')
   return value
+}
+
+/** Who asks why something failed. */
+export function asker({ viewer, request }: Pick<ApiCall, 'viewer' | 'request'>): Asker {
+  return { auth: viewer.auth, ...(request.isLocal && { isLocal: true }) }
 }
 
 /** A number of the query within bounds. @throws A2AError `invalidParams`. */

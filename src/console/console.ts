@@ -2,10 +2,18 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { withoutSecrets } from '../agents/guards/secrets.ts'
 import { refusalHeaders } from '../bindings/call.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { A2AError, errorRow, toA2AError } from '../protocol/errors.ts'
-import { hasScope, mustHaveScope, principalOf, type ScopeName } from '../protocol/operations.ts'
+import { type Explanation, explainError, failureOf } from '../protocol/failure.ts'
+import {
+  hasScope,
+  mayExplain,
+  mustHaveScope,
+  principalOf,
+  type ScopeName,
+} from '../protocol/operations.ts'
 import type { SecurityScheme } from '../protocol/types.ts'
 import {
   createHostRule,
@@ -17,7 +25,7 @@ import type { ConsoleHost, CreateConsole } from '../server/options.ts'
 import { myTurn } from '../shared/async.ts'
 import { toTimestamp } from '../shared/clock.ts'
 import type { ApiRefusal, Login } from './api.ts'
-import { type ApiHandler, toViewer, type Viewer } from './call.ts'
+import { type ApiHandler, asker, toViewer, type Viewer } from './call.ts'
 import { createChangeStreams } from './changes.ts'
 import { createEdgesHandler } from './edges.ts'
 import { createTaskReader } from './facts.ts'
@@ -76,6 +84,7 @@ export function createConsole(options: ConsoleOptions = {}): CreateConsole {
         if (path.startsWith(apiPath)) return answerApi(request, isLocal)
         if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET' } }
         if (path === '/console' || path === '/console/') return page.index(request) ?? unbuilt()
+        if (path === '/console/errors.md') return guide()
         const name = path.startsWith(assetsPath) ? path.slice(assetsPath.length) : ''
         return page.asset(name, request) ?? { status: 404, headers: {} }
       },
@@ -93,6 +102,12 @@ export function createConsole(options: ConsoleOptions = {}): CreateConsole {
 const apiPath = '/console/api/'
 
 const assetsPath = '/console/assets/'
+
+/** The guide that explanations link to. */
+function guide(): HttpReply {
+  const body = readFileSync(new URL('../../docs/guides/errors.md', import.meta.url), 'utf8')
+  return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body }
+}
 
 function unbuilt(): HttpReply {
   const message = 'The page of the console is not built; run npm run build'
@@ -233,8 +248,9 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
       return reason === undefined ? undefined : toReply(new A2AError('forbidden', reason))
     },
     async answer({ scope, inLine: isQueued, handle }, { request, id, isLocal }) {
+      let viewer: Viewer | undefined
       try {
-        const viewer = await identify(request, scope)
+        viewer = await identify(request, scope)
         if (viewer.isOperator)
           logger.info({ operator: viewer.auth.userId, path: request.path }, 'An operator looked')
         const query = new URLSearchParams(request.query)
@@ -249,7 +265,9 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
       } catch (thrown) {
         const error = toA2AError(thrown)
         if (error.code === 'internal') logger.error({ err: thrown }, 'The console failed')
-        return toReply(error, logins)
+        const explains = viewer !== undefined && mayExplain(asker({ viewer, request }))
+        const why = explains ? explainError(error, failureOf(error, withoutSecrets), id) : undefined
+        return toReply(error, { logins, why })
       }
     },
   }
@@ -258,10 +276,16 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
 const foreign = 'The console answers its own page only'
 
 /** The reply that says why not. */
-function toReply(error: A2AError, logins: readonly Login[] = []): HttpReply {
+function toReply(
+  error: A2AError,
+  {
+    logins = [],
+    why,
+  }: { readonly logins?: readonly Login[]; readonly why?: Explanation | undefined } = {},
+): HttpReply {
   const { code, message } = error
   const body: ApiRefusal = {
-    error: { code, message, ...(code === 'unauthenticated' && { logins }) },
+    error: { code, message, ...(code === 'unauthenticated' && { logins }), ...(why && { why }) },
   }
   return {
     status: errorRow(code).http,

@@ -11,7 +11,7 @@ export interface TaskReader {
   words(stored: StoredTask): Promise<string>
   /** What only the log tells. */
   facts(stored: StoredTask): Promise<TaskFacts>
-  /** The entries of the trace and the questions to the user, in order, as far as a long log is read. */
+  /** The entries of the trace, the questions to the user and failures, in order, as far as a long log is read. */
   traced(stored: StoredTask): Promise<readonly LogRecord[]>
 }
 
@@ -100,7 +100,10 @@ class LastRead<T> {
 }
 
 function add(known: ReadTrace, records: readonly LogRecord[]): ReadTrace {
-  const further = records.filter((record) => record.kind === 'trace' || questionIn(record))
+  const further = records.filter(
+    (record) =>
+      record.kind === 'trace' || questionIn(record) || ('failure' in record && record.failure),
+  )
   return {
     records: [...known.records, ...further],
     upTo: records.at(-1)?.seq ?? known.upTo,

@@ -1,11 +1,11 @@
 import { A2AError } from '../protocol/errors.ts'
-import { hasScope } from '../protocol/operations.ts'
+import { hasScope, mayExplain } from '../protocol/operations.ts'
 import { taskStates, textOf } from '../protocol/task.ts'
 import type { JsonObject, Message, Part, Task, TaskState } from '../protocol/types.ts'
 import type { ConsoleHost } from '../server/options.ts'
 import { myTurn } from '../shared/async.ts'
 import { isFields } from '../shared/json.ts'
-import { currentTask } from '../store/documents.ts'
+import { currentTask, explainStored, withoutError } from '../store/documents.ts'
 import type { LogRecord, StoredTask, TaskCursor, TaskPage } from '../store/store.ts'
 import type {
   ListedTask,
@@ -18,6 +18,7 @@ import type {
 import {
   type ApiCall,
   type ApiHandler,
+  asker,
   findTask,
   inSlices,
   numberOf,
@@ -64,6 +65,9 @@ export function createTaskHandlers(host: ConsoleHost, reader: TaskReader): TaskH
     const { auth, isOperator } = call.viewer
     const mayPush = isOperator || hasScope(auth, 'push')
     const webhooks = mayPush ? await store.pushConfigs(head.id) : []
+    const why = mayExplain(asker(call))
+      ? await explainStored(store, task, await reader.traced(stored))
+      : []
     return {
       ...(await toListedTask(stored, call.viewer, reader)),
       agentName: name,
@@ -73,6 +77,7 @@ export function createTaskHandlers(host: ConsoleHost, reader: TaskReader): TaskH
       trace: trace && showsTrace(host, call.viewer),
       history: task.history ?? [],
       ...budgetOf(mount && teamOf(mount.agent())),
+      ...(why.length > 0 && { why }),
       ...(webhooks.length > 0 && {
         webhooks: webhooks.map((record) => queueOf(host, { record, head, version })),
       }),
@@ -84,7 +89,7 @@ export function createTaskHandlers(host: ConsoleHost, reader: TaskReader): TaskH
     const after = numberOf(call.query, 'after', { fallback: 0, max: Number.MAX_SAFE_INTEGER })
     const limit = Math.max(1, numberOf(call.query, 'limit', { fallback: 500, max: 2_000 }))
     const found = await readLog(store, head.id, { after, limit, maxBytes: maxRecordBytes })
-    const shown = found.flatMap((record) => toShown(record, host, call.viewer))
+    const shown = found.flatMap((record) => toShown(record, host, call))
     const upTo = found.at(-1)?.seq ?? Math.min(after, version)
     return { records: shown, upTo, version: Math.max(version, upTo) }
   }
@@ -284,12 +289,16 @@ export function showsTrace({ options }: ConsoleHost, { isOperator }: Viewer): bo
   return isOperator || options.trace !== false
 }
 
-/** Events for all, the trace where it is on, everything else for operators alone. */
-function toShown(record: LogRecord, host: ConsoleHost, viewer: Viewer): readonly TaskRecord[] {
-  if (record.kind === 'event') return [record]
-  if (record.kind === 'trace') return showsTrace(host, viewer) ? [record] : []
-  if (!viewer.isOperator) return []
+/** Events for all, the trace where it is on, everything else for operators alone. Why things failed is in the task. */
+function toShown(record: LogRecord, host: ConsoleHost, call: ApiCall): readonly TaskRecord[] {
+  const { viewer } = call
   const { seq, kind, ...rest } = record
+  if (record.kind === 'event') return [{ seq, kind: 'event', event: record.event }]
+  if (record.kind === 'trace') {
+    const { at, entry } = mayExplain(asker(call)) ? record : withoutError(record)
+    return showsTrace(host, viewer) ? [{ seq, kind: 'trace', at, entry }] : []
+  }
+  if (!viewer.isOperator) return []
   if (record.kind === 'message') return [{ seq, kind: 'message', message: record.message }]
   const data: JsonObject = JSON.parse(JSON.stringify(rest)) // records are plain data
   return [{ seq, kind: 'internal', name: kind, data }]

@@ -276,7 +276,10 @@ function reduce(source: CommitSource): readonly Write[] {
 
 function toStoreError(thrown: unknown): A2AError {
   if (thrown instanceof A2AError) return thrown
-  return new A2AError('unavailable', 'The task store cannot be written', { cause: thrown })
+  return new A2AError('unavailable', 'The task store cannot be written', {
+    cause: thrown,
+    why: 'storeDown',
+  })
 }
 
 /** The error that a store's answer to a task's write stands for; undefined where it is stored. */

@@ -207,12 +207,6 @@ export class Engine {
     return watchTask(this, { id, scope }, start)
   }
 
-  /** The private trace of a task, oldest first. */
-  async trace(id: string): Promise<readonly LogRecord[]> {
-    const records = await this.store.records(id, 0)
-    return records.filter((record) => record.kind === 'trace')
-  }
-
   /** The scope of a caller in a tenant. */
   scopeOf(tenant: string | undefined, { userId }: AuthContext = anonymous): Scope {
     if (!tenant && userId === '') return this.#everyone

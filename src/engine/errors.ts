@@ -1,7 +1,9 @@
 import { ContentBlocked } from '../agents/guards/check.ts'
+import { withoutSecrets } from '../agents/guards/secrets.ts'
 import { ModelRefusal } from '../agents/reply.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { errorExtension, toFinishMetadata, toUsageMetadata } from '../protocol/extensions.ts'
+import { type FailureNote, failureOf } from '../protocol/failure.ts'
 import type { Message, TaskState } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 import { mustSerialise } from '../shared/json.ts'
@@ -28,7 +30,13 @@ export function toAgentFault(thrown: unknown): A2AError {
   if (thrown instanceof A2AError) return thrown
   return new A2AError('processingError', 'The agent failed to process the message', {
     cause: thrown,
+    why: 'agentThrew',
   })
+}
+
+/** What the log keeps of an error for operators. */
+export function failureNote(thrown: unknown, attempt?: number): FailureNote {
+  return failureOf(thrown, withoutSecrets, attempt)
 }
 
 /** The status message of a failed task: the fault's words, and its code for dialects that tell faults apart. */
@@ -120,12 +128,6 @@ export function tooManyWait(taskId: string): A2AError {
     retryAfterSeconds: 1,
     metadata: { taskId },
   })
-}
-
-/** The store could not be read. */
-export function toReadError(thrown: unknown): A2AError {
-  if (thrown instanceof A2AError) return thrown
-  return new A2AError('unavailable', 'The task store cannot be read', { cause: thrown })
 }
 
 /**

@@ -1,14 +1,23 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { AuthContext, EventStream } from '../protocol/operations.ts'
-import type { Json, Message, SendMessageResponse, Task, TaskStatus } from '../protocol/types.ts'
+import type {
+  Json,
+  Message,
+  SendMessageResponse,
+  Task,
+  TaskPushNotificationConfig,
+  TaskStatus,
+} from '../protocol/types.ts'
 import { soon } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
+import { newId } from '../shared/ids.ts'
 import { copyOf, type Mutable } from '../shared/json.ts'
 import { foldRecords } from '../store/documents.ts'
 import type { TurnRequest } from '../store/feed.ts'
 import { weighRecords } from '../store/size-limits.ts'
-import type { Deaths, LogRecord, Store, StoredTask } from '../store/store.ts'
+import type { Deaths, LogRecord, PushConfigRecord, Store, StoredTask } from '../store/store.ts'
 import type { StoredLog, TaskLog } from './task-log.ts'
+import type { SubscriptionStart } from './watch.ts'
 
 /** A message that was taken in: it waits for its turn, or its turn runs. */
 export interface QueuedMessage {
@@ -52,7 +61,7 @@ export interface SendResult {
   /** Makes the task exist if it does not yet, and gives it as stored. */
   task(): Promise<Task>
   /** The events of this message's turn, from the first; with the task's trace if asked for. To be asked for once. */
-  events(options?: { readonly trace?: boolean }): EventStream
+  events(options?: Pick<SubscriptionStart, 'trace' | 'explains'>): EventStream
 }
 
 /** Who sent a message, and how much it is. */
@@ -313,4 +322,15 @@ export function withStatusBefore(task: Task, records: readonly LogRecord[], seq:
 function statusIn({ event }: Extract<LogRecord, { kind: 'event' }>): TaskStatus | undefined {
   if ('statusUpdate' in event) return event.statusUpdate.status
   return 'task' in event ? event.task.status : undefined
+}
+
+/** A webhook as it is stored, but for its place in the log. */
+export function toPushRecord(
+  config: TaskPushNotificationConfig,
+  { taskId, agent, dialect }: Pick<PushConfigRecord, 'taskId' | 'agent' | 'dialect'>,
+): Omit<PushConfigRecord, 'cursor'> {
+  const id = config.id || newId()
+  const { events } = config
+  const record = { taskId, id, config: { ...config, id, taskId }, dialect, agent }
+  return events ? { ...record, events } : record
 }

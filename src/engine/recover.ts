@@ -140,6 +140,7 @@ function refusalOf(
   return new A2AError(
     'processingError',
     `${what} while this task was running, and its agent cannot resume`,
+    { why: 'interrupted' },
   )
 }
 

@@ -24,11 +24,12 @@ import {
   type SendResult,
   type SentBy,
   TurnAnswer,
+  toPushRecord,
 } from './queued-messages.ts'
-import { type TaskLog, toPushRecord, type VersionedTask } from './task-log.ts'
+import type { TaskLog, VersionedTask } from './task-log.ts'
 import type { TaskRun } from './task-run.ts'
 import type { HeldMessage } from './turn-queue.ts'
-import { TurnProgress, watchSend } from './watch.ts'
+import { type SubscriptionStart, TurnProgress, watchSend } from './watch.ts'
 
 /** Takes in a message: it begins a task or continues one, and one with an idempotency key is taken in once. */
 export function sendToTask(
@@ -223,7 +224,7 @@ class LiveResult implements SendResult {
     }
   }
 
-  events({ trace }: { readonly trace?: boolean } = {}): EventStream {
+  events({ trace, explains }: Pick<SubscriptionStart, 'trace' | 'explains'> = {}): EventStream {
     const { log, engine } = this.#run
     const queued = this.#queued
     if (this.#run.queued) this.#run.ensureTask()
@@ -241,6 +242,7 @@ class LiveResult implements SendResult {
       // A quick agent's events, or another process's, may be stored and published before anyone could watch.
       replay: log.version > after || log.broken,
       trace,
+      explains,
     })
     if (log.broken) engine.hub.follow(log.id)
     return stream

@@ -1,4 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
+import type { FailureNote } from '../protocol/failure.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import { type DialectName, principalOf } from '../protocol/operations.ts'
 import { canTransition, isTerminal } from '../protocol/task.ts'
@@ -10,11 +11,9 @@ import type {
   TaskState,
   TaskStatus,
 } from '../protocol/types.ts'
-import { newId } from '../shared/ids.ts'
 import { weighRecord } from '../store/size-limits.ts'
 import type {
   LogRecord,
-  PushConfigRecord,
   RecordDraft,
   Scope,
   TaskWrite,
@@ -23,6 +22,7 @@ import type {
 } from '../store/store.ts'
 import { type CommitSource, storeErrorOf } from './commit.ts'
 import type { Engine } from './engine.ts'
+import { toPushRecord } from './queued-messages.ts'
 
 /** Which task a log is of. */
 interface TaskKey {
@@ -180,11 +180,14 @@ export class TaskLog implements CommitSource {
   }
 
   /**
-   * Appends an event.
+   * Appends an event, with why the task failed where it ends it.
    * @throws A2AError `invalidAgentResponse` where it may not follow what there is, or where the task grows too large.
    */
-  emit(event: StreamResponse): void {
-    const record: LogRecord = { seq: this.seq + 1, kind: 'event', event }
+  emit(event: StreamResponse, failure?: FailureNote): void {
+    const seq = this.seq + 1
+    const record: LogRecord = failure
+      ? { seq, kind: 'event', event, failure }
+      : { seq, kind: 'event', event }
     const bytes = this.#mustFit(record)
     this.#check(event)
     this.#push(record, bytes)
@@ -575,7 +578,12 @@ function toRecord(draft: RecordDraft, seq: number): LogRecord {
         result: draft.result,
       } satisfies Whole<'step'>
     case 'trace':
-      return { seq, kind: 'trace', at: draft.at, entry: draft.entry } satisfies Whole<'trace'>
+      if (!draft.failure)
+        return { seq, kind: 'trace', at: draft.at, entry: draft.entry } satisfies Omit<
+          Whole<'trace'>,
+          'failure'
+        >
+      break
     case 'start':
       if (!draft.deaths)
         return {
@@ -586,15 +594,4 @@ function toRecord(draft: RecordDraft, seq: number): LogRecord {
         } satisfies Omit<Whole<'start'>, 'deaths'>
   }
   return { seq, ...draft } as LogRecord // a draft lacks nothing else; TypeScript loses the union in the spread
-}
-
-/** A webhook as it is stored, but for its place in the log. */
-export function toPushRecord(
-  config: TaskPushNotificationConfig,
-  { taskId, agent, dialect }: Pick<PushConfigRecord, 'taskId' | 'agent' | 'dialect'>,
-): Omit<PushConfigRecord, 'cursor'> {
-  const id = config.id || newId()
-  const { events } = config
-  const record = { taskId, id, config: { ...config, id, taskId }, dialect, agent }
-  return events ? { ...record, events } : record
 }

@@ -9,10 +9,11 @@ import type {
   TaskStatus,
 } from '../protocol/types.ts'
 import { soon, within } from '../shared/async.ts'
+import { toReadError } from '../store/documents.ts'
 import type { TurnRequest } from '../store/feed.ts'
 import type { Deaths } from '../store/store.ts'
 import type { AgentDefinition, Engine } from './engine.ts'
-import { failureMessage, TaskMoved, tooManyWait, toReadError } from './errors.ts'
+import { failureMessage, failureNote, TaskMoved, tooManyWait } from './errors.ts'
 import {
   addressed,
   contentOf,
@@ -346,18 +347,19 @@ export class TaskRun implements QueuedTurn {
   }
 
   /** Writes a change of state, in a task that exists. */
-  status(state: TaskState, message?: Message): void {
+  status(state: TaskState, message?: Message, error?: A2AError): void {
     const { id: taskId, contextId } = this.log
     const timestamp = this.timestamp()
     const status: TaskStatus = message ? { state, message, timestamp } : { state, timestamp }
-    this.log.emit({ statusUpdate: { taskId, contextId, status } })
+    const note = error && failureNote(error, this.current?.attempt)
+    this.log.emit({ statusUpdate: { taskId, contextId, status } }, note)
   }
 
   /** Writes why the task has failed, or what it lacks. */
   failure(error: A2AError, state: TaskState = 'TASK_STATE_FAILED'): void {
     this.openTask()
     const { id: taskId, contextId } = this.log
-    this.status(state, failureMessage(error, { taskId, contextId }))
+    this.status(state, failureMessage(error, { taskId, contextId }), error)
   }
 
   /**

@@ -28,7 +28,14 @@ import { copyOf } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
 import { conversationOf } from '../store/documents.ts'
 import { weigh } from '../store/size-limits.ts'
-import { failedState, isCallerFault, mustBeJson, TaskMoved, toAgentFault } from './errors.ts'
+import {
+  failedState,
+  failureNote,
+  isCallerFault,
+  mustBeJson,
+  TaskMoved,
+  toAgentFault,
+} from './errors.ts'
 import { addressed, ownMessage, type QueuedMessage } from './queued-messages.ts'
 import { recordCode } from './recover.ts'
 import type { TaskRun } from './task-run.ts'
@@ -215,11 +222,16 @@ export class ActiveTurn implements Turn, ReplyPlace {
     await run.log.committed()
   }
 
-  trace(entry: JsonObject): void {
+  trace(entry: JsonObject, thrown?: unknown): void {
     if (this.over) return
     mustBeJson(entry)
     this.#run.openTask()
-    this.#run.log.append({ kind: 'trace', at: this.#run.engine.timestamp(), entry })
+    const at = this.#run.engine.timestamp()
+    if (thrown === undefined) this.#run.log.append({ kind: 'trace', at, entry })
+    else {
+      const failure = failureNote(thrown, this.attempt)
+      this.#run.log.append({ kind: 'trace', at, entry, failure })
+    }
   }
 
   async conversation(limit: number): Promise<readonly Message[]> {

@@ -5,7 +5,7 @@ import type { EventStream, Sequenced } from '../protocol/operations.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Json, JsonObject, StreamResponse, TaskState, TaskStatus } from '../protocol/types.ts'
 import { isSameSecret, newId } from '../shared/ids.ts'
-import { currentTask } from '../store/documents.ts'
+import { currentTask, type TracedRecord, withoutError } from '../store/documents.ts'
 import type { LogRecord, Scope } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import type { Engine } from './engine.ts'
@@ -27,15 +27,17 @@ interface WatchSendOptions {
   readonly replay: boolean
   /** Whether the task's trace is shown too. */
   readonly trace?: boolean | undefined
+  /** Whether the caller may read the words of errors. */
+  readonly explains?: boolean | undefined
 }
 
 /** The events of one message's turn: the Task first, then what follows, until the task ends or asks for input. */
 export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
-  const { taskId, contextId, turn, before, trace, replay } = options
+  const { taskId, contextId, turn, before, trace, explains = false, replay } = options
   const watcher = hub.watch(taskId, {
     after: before?.version ?? 0,
     replay,
-    show: trace ? createTraceView({ taskId, contextId }, before?.task.status) : showEvent,
+    show: trace ? createTraceView({ taskId, contextId, explains }, before?.task.status) : showEvent,
     isLast: (record) => turn.isLast(record),
     ...(before && { first: { seq: before.version, event: { task: before.task } } }),
   })
@@ -51,6 +53,8 @@ export interface SubscriptionStart {
   readonly lastEventId?: number
   /** Whether the task's trace is shown too. */
   readonly trace?: boolean
+  /** Whether the caller may read the words of errors. */
+  readonly explains?: boolean
 }
 
 /**
@@ -60,7 +64,7 @@ export interface SubscriptionStart {
 export async function watchTask(
   engine: Engine,
   { id, scope }: { readonly id: string; readonly scope: Scope },
-  { lastEventId, trace }: SubscriptionStart,
+  { lastEventId, trace, explains = false }: SubscriptionStart,
 ): Promise<EventStream> {
   const { task, version } = await currentVersion(engine, { id, scope, lastEventId })
   const ended = isTerminal(task.status.state)
@@ -74,7 +78,10 @@ export async function watchTask(
     replay: true,
     ...(resume === undefined && { first: { seq: version, event: { task } } }),
     show: trace
-      ? createTraceView({ taskId: id, contextId: task.contextId }, ended ? undefined : task.status)
+      ? createTraceView(
+          { taskId: id, contextId: task.contextId, explains },
+          ended ? undefined : task.status,
+        )
       : showEvent,
     isLast: isTaskEnd,
   })
@@ -101,19 +108,26 @@ function showEvent(record: LogRecord): Sequenced | undefined {
   return record.kind === 'event' ? { seq: record.seq, event: record.event } : undefined
 }
 
+/** The task that is shown, and whether the words of errors are. */
+interface TraceOptions {
+  readonly taskId: string
+  readonly contextId: string
+  readonly explains: boolean
+}
+
 /**
  * Shows events and trace entries. An entry travels as a status event that changes nothing and carries the entry in its
  * metadata: it repeats the status that the watcher saw last, or says that the task works where it has seen none.
  */
 function createTraceView(
-  ids: { readonly taskId: string; readonly contextId: string },
+  { explains, ...ids }: TraceOptions,
   begin: TaskStatus | undefined,
 ): (record: LogRecord) => Sequenced | undefined {
   let status: TaskStatus = begin ?? { state: 'TASK_STATE_WORKING' }
   return (record) => {
     if (record.kind === 'event') status = statusOf(record.event) ?? status
     if (record.kind !== 'trace') return showEvent(record)
-    const metadata = { [traceExtension]: toShownEntry(record) }
+    const metadata = { [traceExtension]: toShownEntry(record, explains) }
     return { seq: record.seq, event: { statusUpdate: { ...ids, status, metadata } } }
   }
 }
@@ -223,12 +237,11 @@ export function stateOf(event: StreamResponse): TaskState | undefined {
 
 /**
  * An entry of the trace as callers see it: what was recorded, when (`time`), and by which way through nested teams it was
- * reached (`path`). The path also stands where members write it, under `at`; behind it a guard writes its side there.
+ * reached (`path`). The path also stands where members write it, under `at`; behind it a guard writes its side there. What
+ * a tool threw is only for those whom it `explains`.
  */
-export function toShownEntry({
-  at,
-  entry,
-}: Extract<LogRecord, { readonly kind: 'trace' }>): JsonObject {
+export function toShownEntry(record: TracedRecord, explains: boolean): JsonObject {
+  const { at, entry } = explains ? record : withoutError(record)
   const path = pathOf(entry)
   return { ...entry, time: at, ...(path !== undefined && { path }) }
 }

@@ -1,9 +1,11 @@
+import { withoutSecrets } from '../agents/guards/secrets.ts'
 import type { SendResult } from '../engine/queued-messages.ts'
 import { toShownEntry } from '../engine/watch.ts'
 import { mediaTypeOf, takesPart } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { traceExtension } from '../protocol/extensions.ts'
-import type { EventStream, Sequenced } from '../protocol/operations.ts'
+import { traceExtension, whyExtension } from '../protocol/extensions.ts'
+import { explainError, failureOf } from '../protocol/failure.ts'
+import { type EventStream, isOperator, mayExplain, type Sequenced } from '../protocol/operations.ts'
 import type {
   AgentCard,
   CancelTaskRequest,
@@ -24,6 +26,7 @@ import type {
   TaskPushNotificationConfig,
 } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
+import { explainStored, toReadError } from '../store/documents.ts'
 import type { Scope, TaskCursor } from '../store/store.ts'
 import type { CheckedCall, Handlers, PushConfigs, Service } from './gate.ts'
 
@@ -60,7 +63,7 @@ async function sendMessage(
   const answer = inTime ?? { task: await sent.task() }
   if ('message' in answer) return answer
   if (wantsTrace(call))
-    return { task: await withTrace(engine, trimHistory(answer.task, historyLength)) }
+    return { task: await withTrace(engine, trimHistory(answer.task, historyLength), call) }
   return historyLength === undefined ? answer : { task: trimHistory(answer.task, historyLength) }
 }
 
@@ -78,7 +81,7 @@ async function sendStreamingMessage(
   const sending = send(service, meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const historyLength = request.configuration?.historyLength
-  const events = sent.events({ trace: wantsTrace(call) })
+  const events = sent.events({ trace: wantsTrace(call), explains: mayExplain(call) })
   return historyLength === undefined ? events : trimStream(events, historyLength)
 }
 
@@ -179,9 +182,34 @@ async function getTask(
   call: CheckedCall,
 ): Promise<Task> {
   const scope = engine.scopeOf(request.tenant, call.auth)
-  const id = await knownTaskId((given) => engine.get(given, scope), request.id, call)
-  const task = trimHistory(await engine.get(id, scope), request.historyLength)
-  return wantsTrace(call) ? withTrace(engine, task) : task
+  if (!wantsTrace(call)) return find(scope)
+  try {
+    return await withTrace(engine, await find(await seenScope(engine, scope, request, call)), call)
+  } catch (thrown) {
+    if (!mayExplain(call)) throw thrown
+    const error = toReadError(thrown)
+    const why = JSON.stringify(explainError(error, failureOf(error, withoutSecrets), request.id))
+    throw new A2AError(error.code, error.message, { ...error.details, metadata: { why } })
+  }
+
+  async function find(own: Scope): Promise<Task> {
+    const id = await knownTaskId((given) => engine.get(given, own), request.id, call)
+    return trimHistory(await engine.get(id, own), request.historyLength)
+  }
+}
+
+/** The scope of the task that is asked for: an operator who asks for the trace sees the tasks of all. */
+async function seenScope(
+  engine: Service['engine'],
+  own: Scope,
+  { id }: GetTaskRequest,
+  call: CheckedCall,
+): Promise<Scope> {
+  if (!isOperator(call)) return own
+  const { head } = (await engine.store.get(id, undefined, { light: true })) ?? {}
+  if (head?.scope.agent !== own.agent) return own
+  engine.logger.info({ operator: call.auth.userId, taskId: id }, 'An operator looked')
+  return head.scope
 }
 
 /** The caller's tasks, newest status first (specification §3.1.4). */
@@ -258,7 +286,7 @@ async function cancelTask(
   if (call.dialect === '0.3' || call.dialect === '0.3-rest')
     await mustBeCancelable(engine, id, scope)
   const task = await engine.cancel(id, scope)
-  return wantsTrace(call) ? withTrace(engine, task) : task
+  return wantsTrace(call) ? withTrace(engine, task, call) : task
 }
 
 /** In 1.0 a canceled task can be canceled again; in 0.3 it has ended like any other. */
@@ -286,6 +314,7 @@ async function subscribeToTask(
     scope,
     {
       trace: wantsTrace(call),
+      explains: mayExplain(call),
       ...(call.lastEventId !== undefined && { lastEventId: call.lastEventId }),
     },
   )
@@ -421,13 +450,19 @@ function wantsTrace({ extensions }: CheckedCall): boolean {
   return extensions.includes(traceExtension)
 }
 
-/** A task with its whole trace in the metadata, oldest entry first. */
-async function withTrace(engine: Service['engine'], task: Task): Promise<Task> {
-  const records = await engine.trace(task.id)
+/** A task with its whole trace in the metadata, oldest entry first, and for operators with why things failed. */
+async function withTrace(engine: Service['engine'], task: Task, call: CheckedCall): Promise<Task> {
+  const explains = mayExplain(call)
+  const records = await engine.store.records(task.id, 0)
   const entries: JsonObject[] = records.flatMap((record) =>
-    record.kind === 'trace' ? [{ seq: record.seq, at: record.at, ...toShownEntry(record) }] : [],
+    record.kind === 'trace'
+      ? [{ seq: record.seq, at: record.at, ...toShownEntry(record, explains) }]
+      : [],
   )
-  return { ...task, metadata: { ...task.metadata, [traceExtension]: entries } }
+  const metadata = { ...task.metadata, [traceExtension]: entries }
+  if (!explains) return { ...task, metadata }
+  const why = await explainStored(engine.store, task, records)
+  return { ...task, metadata: { ...metadata, ...(why.length > 0 && { [whyExtension]: why }) } }
 }
 
 /** A task with at most `length` of its latest messages; none leaves the field out (specification §3.2.4). */

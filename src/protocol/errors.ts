@@ -1,3 +1,5 @@
+import type { FailureCause } from './failure.ts'
+
 /**
  * One class, a closed set of codes, one table to every wire (specification §5.4).
  * The columns: JSON-RPC number of 1.0 and 1.0-rc, HTTP status (REST), gRPC status, ErrorInfo reason,
@@ -253,6 +255,11 @@ export interface ErrorDetails {
 export interface A2AErrorOptions extends ErrorDetails {
   /** What was thrown first; it is logged and never reaches a peer. */
   readonly cause?: unknown
+  /**
+   * Why, more finely than the code says, for operators.
+   * @internal
+   */
+  readonly why?: FailureCause
 }
 
 /**
@@ -265,12 +272,18 @@ export class A2AError extends Error {
   readonly code: ErrorCode
   /** What else a peer may know: wrong fields, when to try again. */
   readonly details: ErrorDetails
+  /**
+   * Why, more finely than the code says, for operators.
+   * @internal
+   */
+  declare readonly why?: FailureCause
 
   constructor(code: ErrorCode, message: string, options: A2AErrorOptions = {}) {
-    const { cause, ...details } = options
+    const { cause, why, ...details } = options
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.details = details
+    if (why !== undefined) this.why = why
   }
 }
 

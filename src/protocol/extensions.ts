@@ -17,6 +17,12 @@ export const errorExtension = 'urn:corral:extensions:error:v1'
 /** What happened inside a task: delegations, replies, retries, durations, tokens, costs. Only for callers that activate it. */
 export const traceExtension = 'urn:corral:extensions:trace:v1'
 
+/**
+ * Why things failed, in the metadata of a task: a list of explanations. It comes with the trace, and only for operators, or
+ * for everyone where only this machine reaches a server that asks for no credentials.
+ */
+export const whyExtension = 'urn:corral:extensions:why:v1'
+
 /** What was used: `{ inputTokens, outputTokens, cachedInputTokens?, costUsd?, model?, estimated? }`. */
 export const usageExtension = 'urn:corral:extensions:usage:v1'
 

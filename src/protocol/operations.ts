@@ -342,6 +342,11 @@ export interface Call {
   readonly client?: string
   /** The server's URL as the client knows it, where a trusted proxy names it; servers only. */
   readonly base?: string
+  /**
+   * Only this machine reaches the server, which asks for no credentials; servers only.
+   * @internal
+   */
+  readonly isLocal?: true
   /** The `A2A-Extensions` that the client activates. */
   readonly extensions?: readonly string[]
   /** The wire that the request came in on; decides how webhooks of this request are written. */
@@ -417,6 +422,19 @@ export function isScope(scope: string): boolean {
 export function hasScope({ scopes }: Grant, scope: ScopeName): boolean {
   if (!scopes?.some(isScopeName)) return scope !== 'operator'
   return scopes.includes(scope)
+}
+
+/** Who asks why something failed. */
+export type Asker = Required<Pick<Call, 'auth'>> & Pick<Call, 'isLocal'>
+
+/** Whether a caller may read the words of errors: an operator, or anyone who can call where only this machine can. */
+export function mayExplain(asker: Asker): boolean {
+  return asker.isLocal === true || isOperator(asker)
+}
+
+/** Whether a caller sees the tasks of all. */
+export function isOperator({ auth }: Pick<Asker, 'auth'>): boolean {
+  return hasScope(auth, 'operator') && auth.tenants === undefined
 }
 
 /** @throws A2AError `forbidden` with the challenge that names the scope which is missing (RFC 6750 §3.1). */

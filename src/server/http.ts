@@ -61,10 +61,18 @@ export function createHandlers(server: ServerContext, endpoints: Endpoints): Han
     ),
     local: (boundTo) =>
       createHandler(
-        { ...shared, route: served ? withConsole(route, served, true) : route },
+        { ...shared, route: asLocal(options, served ? withConsole(route, served, true) : route) },
         localRules(options, boundTo),
       ),
   }
+}
+
+/** Marks what arrives where only this machine can call and no credentials are asked for: such a caller runs the server. */
+function asLocal(options: ServerOptions, route: HttpHandler): HttpHandler {
+  const { auth, publicUrl, trustedProxies, cors } = options
+  const isOpen = cors && (cors.origins ?? '*') === '*'
+  if (auth || publicUrl || trustedProxies?.length || isOpen) return route
+  return (request) => route({ ...request, isLocal: true })
 }
 
 /** What the handlers of a server share. */

@@ -1,8 +1,10 @@
 import { A2AError } from '../protocol/errors.ts'
+import { errorExtension } from '../protocol/extensions.ts'
+import { type Explanation, explain, type FailureNote } from '../protocol/failure.ts'
 import { createFold } from '../protocol/fold.ts'
 import { answerParts } from '../protocol/task.ts'
-import type { Json, Message, Task } from '../protocol/types.ts'
-import type { Mutable } from '../shared/json.ts'
+import type { Json, Message, Task, TaskState } from '../protocol/types.ts'
+import { isFields, type Mutable } from '../shared/json.ts'
 import { weighTask } from './size-limits.ts'
 import type {
   ClaimRequest,
@@ -295,4 +297,99 @@ function spoken(task: Task): readonly Message[] {
     parts: answerParts(task),
   }
   return [...history, answer]
+}
+
+/** The store could not be read. */
+export function toReadError(thrown: unknown): A2AError {
+  if (thrown instanceof A2AError) return thrown
+  return new A2AError('unavailable', 'The task store cannot be read', {
+    cause: thrown,
+    why: 'storeDown',
+  })
+}
+
+/** An entry of the trace in a log. */
+export type TracedRecord = Extract<LogRecord, { readonly kind: 'trace' }>
+
+/** A record of the trace as callers may see it who are no operators: without what a tool threw. */
+export function withoutError(record: TracedRecord): TracedRecord {
+  const { entry, failure } = record
+  if (!failure || !('result' in entry)) return record
+  return { ...record, entry: { ...entry, result: 'Error: The tool failed' } }
+}
+
+/** So many deliveries that were given up are looked at. */
+const maxLetters = 500
+
+/** What failed in a stored task, by its log. */
+export async function explainStored(
+  store: Store,
+  { id, status }: Pick<Task, 'id' | 'status'>,
+  records: readonly LogRecord[],
+): Promise<readonly Explanation[]> {
+  const stored = await store.get(id, undefined, { light: true })
+  if (!stored) return []
+  const { scope } = stored.head
+  const letters = await store.deadLetters(maxLetters, scope)
+  const deadLetters = letters.filter(({ taskId }) => taskId === id)
+  return explainTask({ ...status, agent: scope.agent, records, deadLetters })
+}
+
+/** What is known of a task that may have failed. */
+interface FailedTask {
+  readonly agent: string
+  readonly state: TaskState
+  /** Its status message. */
+  readonly message?: Message | undefined
+  readonly records: readonly LogRecord[]
+  readonly deadLetters: readonly DeadLetter[]
+}
+
+/** So many failures of one task are explained. */
+const maxExplained = 20
+
+/**
+ * What failed in a task: first what ended it, then what failed on the way, the latest first, then its webhooks. A log of an
+ * earlier version has no words: then the code in the status message is explained.
+ */
+function explainTask(task: FailedTask): readonly Explanation[] {
+  const { agent, state, records, deadLetters } = task
+  const noted = records.flatMap((record): readonly FailureNote[] => {
+    if (record.kind === 'event') return record.failure ? [record.failure] : []
+    if (record.kind !== 'trace' || !record.failure) return []
+    return [{ member: memberIn(record.entry), ...record.failure }]
+  })
+  const isEnded = /FAILED|REJECTED|AUTH_REQUIRED/.test(state)
+  const hasEnd = records.some((record) => record.kind === 'event' && record.failure)
+  const code = isEnded && !hasEnd ? codeOf(task.message) : undefined
+  const all = [
+    ...(code === undefined ? [] : [{ cause: code, words: [], attempt: 1 }]),
+    ...noted.toReversed(),
+    ...deadLetters.map(noteOf),
+  ]
+  const unique = new Map(all.map((note) => [keyOf(note, agent), note]))
+  return [...unique.values()]
+    .slice(0, maxExplained)
+    .map((note) => explain({ ...note, member: note.member || agent }))
+}
+
+/** The end of a task repeats the failure of the member that ended it. */
+function keyOf({ cause, words, attempt, member }: FailureNote, agent: string): string {
+  return JSON.stringify([cause, words, attempt, member || agent])
+}
+
+/** The member that an entry is about: the one it names, else the last on the path by which it was reached. */
+function memberIn({ member, at, agent }: Readonly<Record<string, unknown>>): string {
+  if (typeof member === 'string') return member
+  if (typeof at === 'string') return at.slice(at.lastIndexOf(':') + 1)
+  return typeof agent === 'string' ? agent : ''
+}
+
+function codeOf(message: Message | undefined): string | undefined {
+  const value = message?.metadata?.[errorExtension]
+  return isFields(value) && typeof value.code === 'string' ? value.code : undefined
+}
+
+function noteOf({ configId, reason, attempts }: DeadLetter): FailureNote {
+  return { cause: 'webhook', words: [reason], attempt: attempts, member: `webhook ${configId}` }
 }

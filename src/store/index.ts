@@ -3,6 +3,8 @@
  *
  * @module corral/store
  */
+
+export type { FailureNote } from '../protocol/failure.ts'
 export { type CopyOptions, type CopyProgress, copyStore } from './copy.ts'
 export { createStoreKeeper, type KeeperOptions } from './create-keeper.ts'
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'

@@ -1,4 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
+import type { FailureNote } from '../protocol/failure.ts'
 import type {
   Artifact,
   JsonObject,
@@ -75,7 +76,7 @@ const frame = 150
 export function weighRecord(record: LogRecord): number {
   switch (record.kind) {
     case 'event':
-      return frame + weighEvent(record.event)
+      return frame + weighEvent(record.event) + weighFailure(record.failure)
     case 'message':
       return frame + weighMessage(record.message) + weighRequest(record.request)
     case 'step':
@@ -83,10 +84,14 @@ export function weighRecord(record: LogRecord): number {
     case 'state':
       return frame + weighText(record.key) + weigh(record.value)
     case 'trace':
-      return frame + weigh(record.entry)
+      return frame + weigh(record.entry) + weighFailure(record.failure)
     default:
       return frame
   }
+}
+
+function weighFailure(failure: FailureNote | undefined): number {
+  return failure ? frame + weigh(failure.words) : 0
 }
 
 function weighEvent(event: StreamResponse): number {

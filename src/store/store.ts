@@ -1,3 +1,4 @@
+import type { FailureNote } from '../protocol/failure.ts'
 import type { DialectName } from '../protocol/operations.ts'
 import type {
   Json,
@@ -131,6 +132,8 @@ export type LogRecord =
       readonly event: StreamResponse
       /** The key of the inbox entry that a change came by, where another replica took it in. */
       readonly forwarded?: string
+      /** Why the task failed; absent in logs of earlier versions. */
+      readonly failure?: FailureNote
     }
   /** A message of the client, which is the turn's. */
   | {
@@ -182,6 +185,8 @@ export type LogRecord =
       readonly kind: 'trace'
       readonly at: string
       readonly entry: JsonObject
+      /** Why what the entry is about failed; absent in logs of earlier versions. */
+      readonly failure?: FailureNote
     }
 
 /** How often the process died while a turn ran, so that one which kills it is found. */

@@ -2,6 +2,7 @@ import type { Account } from '../agents/agent.ts'
 import { type ModelPrices, withCost } from '../agents/prices.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { addUsage, type Usage, usageBeyond, usageOf } from '../protocol/extensions.ts'
+import type { MemberFailed } from '../protocol/failure.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import { type BudgetConfig, teamDefaults } from './config.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
@@ -239,9 +240,11 @@ export class CallAccount implements Account {
 export class Overspent extends A2AError {
   /** The one that has the limit. */
   readonly budget: Budget
+  /** The member of which a call came to the limit. */
+  reached: MemberFailed | undefined
 
   constructor(budget: Budget, message: string) {
-    super('processingError', message)
+    super('processingError', message, { why: 'budget' })
     this.budget = budget
   }
 }
@@ -249,5 +252,5 @@ export class Overspent extends A2AError {
 /** What leaves a run: the caller of the team need not stop where only the team's own limit is reached. */
 export function toOutside(budget: Budget, thrown: unknown): unknown {
   if (!(thrown instanceof Overspent) || thrown.budget !== budget) return thrown
-  return new A2AError('processingError', thrown.message, { cause: thrown })
+  return new A2AError('processingError', thrown.message, { cause: thrown.reached ?? thrown })
 }

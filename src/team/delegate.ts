@@ -16,6 +16,7 @@ import { acceptsTools, isRefusal, type Tool, wrapTool } from '../agents/tools.ts
 import type { AskAgent } from '../agents/wrap.ts'
 import { A2AError, type ErrorCode, toA2AError } from '../protocol/errors.ts'
 import { finishOf, type Usage, usageOf } from '../protocol/extensions.ts'
+import { MemberFailed } from '../protocol/failure.ts'
 import { isInterrupted, textOf } from '../protocol/task.ts'
 import type { JsonObject, Message } from '../protocol/types.ts'
 import { backoffMs, retry } from '../shared/async.ts'
@@ -232,8 +233,10 @@ function retryAfter(error: A2AError): number | undefined {
 async function callMember(call: MemberCall, agentId: string, number: number): Promise<MemberReply> {
   const { run, message } = call
   const facts = factsOf(call, agentId)
+  const failedOf = (thrown: unknown): MemberFailed =>
+    new MemberFailed({ team: facts.team, member: agentId, attempt: number }, thrown)
   run.link.throwIfAborted()
-  run.budget.spendHop()
+  spendHop(run, failedOf)
   const { call: key, team, member, step } = facts
   const text = clip(message.parts)
   traceRun(run, { type: 'delegation', try: number, text, call: key, team, member, step })
@@ -252,6 +255,7 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
     return reply
   } catch (thrown) {
     run.link.throwIfAborted()
+    if (thrown instanceof Overspent) thrown.reached ??= failedOf(thrown)
     if (endsRun(thrown)) throw thrown
     // What a blocked answer or a refusal has cost is spent all the same.
     const isCounted = thrown instanceof ContentBlocked || thrown instanceof ModelRefusal
@@ -259,13 +263,20 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
     // A turn that runs again after a crash repeats this try: both are paid for, so both count.
     run.memory.spend(call.key, call.account.used)
     const reason = toA2AError(thrown).code
-    traceRun(run, { type: 'failure', ...facts, reason, durationMs: durationSoFar() })
+    const failed = failedOf(thrown)
+    const entry = { type: 'failure', ...facts, reason, durationMs: durationSoFar() } as const
+    traceRun(run, entry, failed)
     run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')
-    throw toTeamError(thrown, {
-      team: run.config.id,
-      member: agentId,
-      exposeMember: run.exposeMembers,
-    })
+    throw toTeamError(failed, run.exposeMembers)
+  }
+}
+
+function spendHop({ budget }: Run, failedOf: (thrown: unknown) => MemberFailed): void {
+  try {
+    budget.spendHop()
+  } catch (thrown) {
+    if (thrown instanceof Overspent) thrown.reached ??= failedOf(thrown)
+    throw thrown
   }
 }
 
@@ -502,14 +513,6 @@ function tellReply({ turn }: Run, entry: JsonObject): void {
   turn.log.info(facts, 'Delegation ended')
 }
 
-/** Where a failure happened. */
-interface FailurePlace {
-  readonly team: string
-  readonly member: string
-  /** Whether the caller may learn which member it was. */
-  readonly exposeMember: boolean
-}
-
 /** What the caller may learn of a member's failure: the kind of failure, in words that name nothing inside. */
 const outward: Partial<Record<ErrorCode, ErrorCode>> = {
   agentUnavailable: 'agentUnavailable',
@@ -533,10 +536,10 @@ const words: Partial<Record<ErrorCode, string>> = {
 
 /**
  * A member's failure as the team's own: outside a code and a short sentence, inside the whole story in `cause`, so
- * that nested teams give a chain that names every level.
+ * that nested teams give a chain that names every level. The caller may learn which member it was where it is exposed.
  */
-function toTeamError(thrown: unknown, place: FailurePlace): A2AError {
-  const cause = new Error(`Team "${place.team}": agent "${place.member}" failed`, { cause: thrown })
+function toTeamError(cause: MemberFailed, exposeMember: boolean): A2AError {
+  const { cause: thrown, member: agent } = cause
   // A guard's reason and a model's are made for the caller.
   if (thrown instanceof ContentBlocked)
     return new ContentBlocked(thrown.message, { at: thrown.at, cause })
@@ -544,7 +547,7 @@ function toTeamError(thrown: unknown, place: FailurePlace): A2AError {
   const code = (thrown instanceof A2AError ? outward[thrown.code] : undefined) ?? 'processingError'
   return new A2AError(code, words[code] ?? 'An agent of the team could not answer', {
     cause,
-    ...(place.exposeMember && { metadata: { agent: place.member } }),
+    ...(exposeMember && { metadata: { agent } }),
   })
 }
 

@@ -128,8 +128,8 @@ export class ChildTurn extends InnerTurn {
     return withSignal(Promise.all([...this.#outside].map((back) => back())), link.signal)
   }
 
-  override trace(entry: JsonObject): void {
-    this.#parent.trace(withPlace(entry, this.#options.space))
+  override trace(entry: JsonObject, thrown?: unknown): void {
+    this.#parent.trace(withPlace(entry, this.#options.space), thrown)
   }
 
   override async conversation(limit: number): Promise<readonly Message[]> {

@@ -150,8 +150,8 @@ export function traceOnce(run: Run, key: string, entry: TraceEntry): void {
 }
 
 /** Writes into the task's trace. */
-export function traceRun(run: Run, entry: TraceEntry): void {
-  run.turn.trace(toEntry(entry))
+export function traceRun(run: Run, entry: TraceEntry, thrown?: unknown): void {
+  run.turn.trace(toEntry(entry), thrown)
 }
 
 /**

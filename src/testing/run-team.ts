@@ -5,6 +5,7 @@ import type { ConfigVariables } from '../app/config/values.ts'
 import { createRoster, type Roster } from '../app/roster.ts'
 import { A2AClient } from '../client/client.ts'
 import { traceExtension } from '../protocol/extensions.ts'
+import type { Dispatch } from '../protocol/operations.ts'
 import { answerParts, isInterrupted, readableText } from '../protocol/task.ts'
 import type { JsonObject, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { createServer } from '../server/server.ts'
@@ -92,7 +93,11 @@ export async function runTeam(
       ...(prices && { prices }),
     })
     try {
-      const client = new A2AClient({ dispatch: server.dispatch(), extensions: [traceExtension] })
+      const inside = server.dispatch()
+      // A test reads what went wrong, as on a server of this machine alone.
+      const dispatch: Dispatch = (name, request, call) =>
+        inside(name, request, { ...call, isLocal: true })
+      const client = new A2AClient({ dispatch, extensions: [traceExtension] })
       return await converse(client, message, options)
     } finally {
       await server.close()

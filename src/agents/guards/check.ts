@@ -310,7 +310,7 @@ export class ContentBlocked extends A2AError {
   readonly usage: Usage | undefined
 
   constructor(reason: string, { at, usage, cause }: BlockDetails) {
-    super('processingError', reason, cause === undefined ? {} : { cause })
+    super('processingError', reason, { why: 'guard', ...(cause !== undefined && { cause }) })
     this.at = at
     this.usage = usage
   }
@@ -426,8 +426,8 @@ export class DiscreetTurn extends WrappedTurn {
     this.#discreet = discreet
   }
 
-  override trace(entry: JsonObject): void {
-    this.#outer.trace(this.#discreet(entry))
+  override trace(entry: JsonObject, thrown?: unknown): void {
+    this.#outer.trace(this.#discreet(entry), thrown)
   }
 }
 

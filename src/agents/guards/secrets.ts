@@ -479,3 +479,10 @@ export function replaceSpans(text: string, spans: readonly TextSpan[], by: strin
   }
   return result + text.slice(from)
 }
+
+/** A text without the secrets in it, for logs. */
+export function withoutSecrets(text: string): string {
+  const scan = new SecretScan(text)
+  scan.look(0, text.length)
+  return replaceSpans(text, scan.found, '[redacted]')
+}

@@ -202,7 +202,7 @@ async function runOnce(
   // A call that asked the user has stopped the turn: it has no result yet.
   turn.signal.throwIfAborted()
   const durationMs = Math.round(clock.elapsed() - began)
-  turn.trace(toolEntry({ agent, round, durationMs }, call, result))
+  turn.trace(toolEntry({ agent, round, durationMs }, call, result), result.error)
   const { content } = result
   const used = turn.account?.used
   // An agent that is a tool has costs of its own: the turn has counted them, and they are not reported again.

@@ -4,6 +4,7 @@ import { isPassing, type RetryContext, retryRules } from '../../client/retry.ts'
 import { checkedConnector, createNamedRules, type Rules } from '../../network/guard.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { toAmounts } from '../../protocol/extensions.ts'
+import type { FailureCause } from '../../protocol/failure.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { retry, retryAfterMs } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
@@ -245,9 +246,9 @@ function connectService(options: ChatClientOptions) {
 
   async function refuse(reply: ServiceReply, format: string | undefined): Promise<A2AError> {
     const said = await readText(reply).catch(() => '')
-    logRefusal(options, reply.statusCode, said)
+    const words = logRefusal(options, reply.statusCode, said)
     const retryAfterSeconds = retryAfterOf(reply.headers, clock.now())
-    return refusal(agent, reply.statusCode, { said, retryAfterSeconds, format })
+    return refusal(agent, reply.statusCode, { said, words, retryAfterSeconds, format })
   }
 
   return {
@@ -277,10 +278,10 @@ function connectService(options: ChatClientOptions) {
     },
     /** What an error means that came where an answer was to be. */
     errorIn({ said }: ErrorInAnswer): A2AError {
-      logRefusal(options, 200, said)
+      const words = logRefusal(options, 200, said)
       const status = statusIn(said)
       const isKnown = status !== undefined || kindOf(200, said) !== undefined
-      return isKnown ? refusal(agent, status ?? 200, { said }) : malformed(agent, 'failed')
+      return isKnown ? refusal(agent, status ?? 200, { said, words }) : malformed(agent, 'failed')
     },
     close: (): Promise<void> => (closing ??= dispatcher.destroy()),
   }
@@ -294,36 +295,40 @@ function toCredentials({ apiKey, headers = {} }: ChatClientOptions): Record<stri
   }
 }
 
-/** The words of a service for the log: without our secrets, and not too many. */
-function logRefusal(options: ChatClientOptions, status: number, said: string): void {
+/** Logs the words of a service, and gives them: without our secrets, and not too many. */
+function logRefusal(options: ChatClientOptions, status: number, said: string): string {
   const { agent, log, apiKey = '', headers = {} } = options
   let text = said.slice(0, 500)
   for (const secret of [apiKey, ...Object.values(headers)])
     if (secret.length > 3 && secret !== noKey) text = text.replaceAll(secret, '[redacted]')
   log.warn({ agent, status, text }, 'the model service refused')
+  return text
 }
 
 /** What is known of a request that was rejected. */
 interface RejectedRequest {
   /** The body of the reply. */
   readonly said?: string
+  /** The same for operators, without secrets. */
+  readonly words?: string
   /** When to send it again. */
   readonly retryAfterSeconds?: number | undefined
   /** The type of its `response_format`. */
   readonly format?: string | undefined
 }
 
-/** What a refusal of the model service means to our agent's caller. Its own words stay in the log, its status in the cause. */
+/** What a refusal of the model service means to our agent's caller. Its status and its own words stay in the cause. */
 function refusal(agent: string, status: number, rejected: RejectedRequest = {}): A2AError {
-  const { said = '', retryAfterSeconds, format } = rejected
-  const cause = new Error(`HTTP ${status}`)
+  const { said = '', words = '', retryAfterSeconds, format } = rejected
+  const cause = new Error(words.trim() === '' ? `HTTP ${status}` : `HTTP ${status}: ${words}`)
   const kind = kindOf(status, said)
   if (kind) return errorOfKind(agent, kind, cause)
-  const [code, what] = meaning(status)
+  const [code, what, why] = meaning(status)
   const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
   const isUnread = format !== undefined && (status === 400 || status === 422)
   const advice = isUnread ? `; ${withoutFormat(format)}` : ''
-  return new A2AError(code, `The model of ${agent} ${what}${advice}`, { ...later, cause })
+  const details = { ...later, cause, ...(why && { why }) }
+  return new A2AError(code, `The model of ${agent} ${what}${advice}`, details)
 }
 
 /** Errors that mean the same from every service, and that no further try can cure. */
@@ -402,11 +407,13 @@ const kinds: Readonly<Record<LastingError, readonly [ErrorCode, string]>> = {
   filter: ['processingError', 'The content filter of the model of {agent} blocked the request'],
 }
 
-function meaning(status: number): [ErrorCode, string] {
-  if (status === 401 || status === 403) return ['processingError', 'refused our credentials']
-  if (status === 404) return ['processingError', 'does not exist at its endpoint']
-  if (status === 429) return ['agentUnavailable', 'is asked too often']
-  if (status === 408 || status >= 500) return ['agentUnavailable', `is out of order (${status})`]
+function meaning(status: number): [ErrorCode, string, FailureCause?] {
+  if (status === 401 || status === 403)
+    return ['processingError', 'refused our credentials', 'modelKey']
+  if (status === 404) return ['processingError', 'does not exist at its endpoint', 'modelName']
+  if (status === 429) return ['agentUnavailable', 'is asked too often', 'modelBusy']
+  if (status === 408 || status >= 500)
+    return ['agentUnavailable', `is out of order (${status})`, 'modelDown']
   return ['processingError', `refused the request (${status})`]
 }
 
@@ -430,7 +437,8 @@ export function retryAfterOf(
 function networkFault(agent: string, cause: unknown): A2AError {
   if (timeouts.has(codeOf(cause)))
     return new A2AError('timeout', `The model of ${agent} did not answer in time`, { cause })
-  return new A2AError('agentUnavailable', `The model of ${agent} cannot be reached`, { cause })
+  const words = `The model of ${agent} cannot be reached`
+  return new A2AError('agentUnavailable', words, { cause, why: 'modelDown' })
 }
 
 const timeouts: ReadonlySet<string> = new Set([

@@ -171,6 +171,7 @@ function unfit(fault: string, tries: number): A2AError {
   return new A2AError(
     'invalidAgentResponse',
     `The answer does not fit its schema${times}: ${fault}`,
+    { why: 'outputMisfit' },
   )
 }
 

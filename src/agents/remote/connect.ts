@@ -10,6 +10,7 @@ import {
 import { maxSmallBytes } from '../../client/http.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { declaresIdempotency } from '../../protocol/extensions.ts'
+import type { FailureCause } from '../../protocol/failure.ts'
 import type {
   AgentCard,
   AgentSkill,
@@ -416,6 +417,13 @@ const meaning: Partial<Record<ErrorCode, [ErrorCode, string]>> = {
   taskNotFound: ['processingError', 'no longer knows the task'],
 }
 
+const reasons: Partial<Record<ErrorCode, FailureCause>> = {
+  unavailable: 'remoteDown',
+  agentUnavailable: 'remoteDown',
+  unauthenticated: 'remoteKey',
+  forbidden: 'remoteKey',
+}
+
 /**
  * What a remote agent's failure means to our agent's caller. Hosts, and what the remote refused us for, stay in the
  * cause: our caller is not to blame for our credentials. The end of our own turn is passed on as it is.
@@ -425,8 +433,10 @@ export function toMemberFault(name: string, thrown: unknown, signal: AbortSignal
   if (!(thrown instanceof A2AError) || own.has(thrown)) return thrown
   const [code, what] = meaning[thrown.code] ?? ['processingError', 'could not process the message']
   const { retryAfterSeconds } = thrown.details
+  const why = reasons[thrown.code]
   return new A2AError(code, `${name} ${what}`, {
     cause: thrown,
+    ...(why && { why }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   })
 }

@@ -1,28 +1,41 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { A2AClient } from '../../client/index.ts'
-import { type ListTasksRequest, type Task, type TaskState, taskStates } from '../../index.ts'
+import {
+  A2AError,
+  type Explanation,
+  type ListTasksRequest,
+  type Task,
+  type TaskState,
+  taskStates,
+} from '../../index.ts'
 import { systemClock } from '../../shared/clock.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits, toCount } from '../command.ts'
+import { exitCodeOf } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
 import { ageText, clipText, toFirstWords } from '../terminal/text.ts'
 import { traceOf } from '../terminal/trace.ts'
 import {
   createTranscript,
   exitCodeOfTask,
+  isExplanation,
   partText,
   stateName,
   type Transcript,
   taskText,
   toColumns,
   tracingOf,
+  whyOf,
   writeTrace,
+  writeWhy,
 } from '../transcript.ts'
 
-/** Adds `corral task get|list|watch|cancel`. */
+/** Adds `corral task get|list|watch|why|cancel`. */
 export function addTaskCommand(program: Command): void {
-  const task = program.command('task').description('look at tasks, follow them, cancel them')
+  const task = program
+    .command('task')
+    .description('look at tasks, follow and cancel them, say why they failed')
   const add = (usage: string, description: string, ...examples: string[]): Command =>
     addClientOptions(addCommand(task, { usage, description, examples }))
   add('get <url> <id>', 'show a task', 'corral task get http://localhost:3000 5b3f…')
@@ -45,6 +58,11 @@ export function addTaskCommand(program: Command): void {
     'follow a task until it ends or asks something',
     'corral task watch http://localhost:3000 5b3f…',
   ).action(exits(watchCommand))
+  add(
+    'why <url> <id>',
+    'say what failed in a task, what the service answered and what to do',
+    'corral task why http://localhost:3000 5b3f…',
+  ).action(exits(whyCommand))
   add(
     'cancel <url> <id>',
     'cancel a task',
@@ -201,6 +219,49 @@ async function watch(
   const task = await client.getTask(id, tracing)
   if (traceOf(task).length > 0) writeTrace(stderr, task)
 }
+
+async function whyCommand(url: string, id: string, flags: ClientFlags): Promise<number> {
+  try {
+    const task = await withClient(url, flags, async (client) =>
+      client.getTask({ id, historyLength: 0 }, await tracingOf(client, true)),
+    )
+    return showWhy(task, flags)
+  } catch (error) {
+    const why = whyIn(error)
+    if (!why) throw error
+    if (flags.json) print([why], flags, String)
+    else writeWhy(stdout, [why])
+    return exitCodeOf(error)
+  }
+}
+
+/** Why a task cannot be read, where the server explains it. */
+function whyIn(error: unknown): Explanation | undefined {
+  if (!(error instanceof A2AError)) return undefined
+  try {
+    const given: unknown = JSON.parse(error.details.metadata?.why ?? '')
+    return isExplanation(given) ? given : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function showWhy(task: Task, flags: ClientFlags): number {
+  const { id } = task
+  const why = whyOf(task)
+  if (flags.json) print(why, flags, String)
+  else if (why.length > 0) writeWhy(stdout, why)
+  else {
+    const { state, message } = task.status
+    stdout.write(`task ${id} ${stateName(state)}\n`)
+    if (message) stdout.write(`${message.parts.map(partText).join('')}\n`)
+    if (exitCodeOfTask(task) !== 0) stdout.write(`${notExplained}\n`)
+  }
+  return 0
+}
+
+const notExplained =
+  'The words of the error are for operators: use credentials with the scope operator, or read the log of the server.'
 
 async function cancelCommand(url: string, id: string, flags: ClientFlags): Promise<number> {
   const task = await withClient(url, flags, (client) => client.cancelTask(id))
