@@ -100,3 +100,56 @@ export function toAnswer({ id, taskId, contextId, status, artifacts, artifact, p
     text: texts.flatMap((one) => one.parts.map((part) => part.text ?? '')).join(''),
   }
 }
+
+/** A model of the AI SDK without a service: echoes in two chunks, calls the tool `ask` on "question", waits on "wait". */
+export function scriptedModel() {
+  const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
+  const plan = async ({ prompt, abortSignal }) => {
+    const { role, content } = prompt.at(-1)
+    const said =
+      role === 'tool'
+        ? JSON.stringify(content[0].output)
+        : content.map((part) => part.text ?? '').join('')
+    if (said === 'wait')
+      await new Promise((_, reject) => {
+        abortSignal?.addEventListener('abort', () => reject(abortSignal.reason))
+      })
+    return said
+  }
+  const call = { toolCallId: 'call', toolName: 'ask', input: '{}' }
+  return {
+    specificationVersion: 'v2',
+    provider: 'zoo',
+    modelId: 'scripted',
+    supportedUrls: {},
+    async doGenerate(options) {
+      const said = await plan(options)
+      const isAsked = said === 'question'
+      const content = isAsked
+        ? { type: 'tool-call', ...call }
+        : { type: 'text', text: `Echo: ${said}` }
+      return {
+        content: [content],
+        finishReason: isAsked ? 'tool-calls' : 'stop',
+        usage,
+        warnings: [],
+      }
+    },
+    async doStream(options) {
+      const said = await plan(options)
+      const isAsked = said === 'question'
+      const chunks = isAsked
+        ? [{ type: 'tool-call', ...call }]
+        : [
+            { type: 'text-start', id: '1' },
+            { type: 'text-delta', id: '1', delta: 'Echo: ' },
+            { type: 'text-delta', id: '1', delta: said },
+            { type: 'text-end', id: '1' },
+          ]
+      const finish = { type: 'finish', finishReason: isAsked ? 'tool-calls' : 'stop', usage }
+      return {
+        stream: ReadableStream.from([{ type: 'stream-start', warnings: [] }, ...chunks, finish]),
+      }
+    },
+  }
+}

@@ -53,7 +53,7 @@ interface Animal {
 
 type Open = (serving: Serving, calling: Calling) => Promise<Caller>
 
-const limitMs = 60_000
+const limitMs = 20_000
 const token = 'a-token-of-the-zoo'
 const closing: (() => unknown)[] = []
 
@@ -65,6 +65,10 @@ const agent = defineAgent(
     if (text === 'wait') {
       yield turn.status('TASK_STATE_WORKING')
       await new Promise((_, reject) => turn.signal.addEventListener('abort', reject))
+    }
+    if (text !== 'chunks') {
+      const parts = [{ text: `Echo: ${text}` }]
+      return yield turn.artifact({ artifactId: 'response', parts }, { lastChunk: true })
     }
     yield 'Echo: '
     yield text
@@ -129,7 +133,10 @@ function readEvents(events: readonly StreamResponse[]): Answer {
   for (const event of events) {
     if ('artifactUpdate' in event) text += textOf(event.artifactUpdate.artifact.parts)
     if ('message' in event) text += textOf(event.message.parts)
-    if ('task' in event) state = stateName(event.task.status.state)
+    if ('task' in event) {
+      state = stateName(event.task.status.state)
+      text = toAnswer(event.task).text // some stream whole tasks
+    }
     if ('statusUpdate' in event) {
       state = stateName(event.statusUpdate.status.state)
       text += textOf(event.statusUpdate.status.message?.parts ?? [])
@@ -166,7 +173,7 @@ function waysOf({ serve, connect }: Animal): Readonly<Record<Direction, Open>> {
       const scheduler = { type: 'workflow', steps: [{ agentId: 'animal' }] } as const
       const team = defineTeam({ id: 'team', name: 'Team', agents: { animal: member }, scheduler })
       const url = await serveCorral({}, [team])
-      return connect ? connect({ url }) : connectCorral({ url })
+      return { ...connectCorral({ url }), ...(await connect?.({ url })) }
     },
   }
 }
@@ -178,8 +185,8 @@ const cells: Readonly<Record<CellName, (open: Open) => Promise<void>>> = {
   },
   async stream(open) {
     const caller = await open({}, {})
-    const answer = await offered(caller.stream, 'stream')('hello')
-    check(answer, 'Echo: hello')
+    const answer = await offered(caller.stream, 'stream')('chunks')
+    check(answer, 'Echo: chunks')
     if ((answer.events ?? 0) < 3) throw new Error(`The stream had ${answer.events} events`)
   },
   async question(open) {
@@ -187,7 +194,10 @@ const cells: Readonly<Record<CellName, (open: Open) => Promise<void>>> = {
     const { state, taskId, contextId } = await caller.send('question')
     if (state !== 'input-required') throw new Error(`The state is ${state}, not input-required`)
     const ids = { ...(taskId && { taskId }), ...(contextId && { contextId }) }
-    check(await (caller.reply ? caller.reply('blue') : caller.send('blue', ids)), 'blue')
+    const reply = await (caller.reply ? caller.reply('blue') : caller.send('blue', ids))
+    check(reply, 'blue')
+    if (taskId && reply.taskId && reply.taskId !== taskId)
+      throw new Error('The answer began a task of its own')
   },
   async cancel(open) {
     const caller = await open({}, {})

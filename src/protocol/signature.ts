@@ -212,10 +212,12 @@ class Payloads {
   }
 
   async #make(form: number): Promise<string | undefined> {
-    if (form > 1) return undefined
+    if (form > 2) return undefined
     await myTurn()
     try {
-      const strict = withoutDefaults(agentCard, withoutSignatures(this.#card))
+      const whole = withoutSignatures(this.#card)
+      if (form === 2) return base64url.encode(toJcs(whole)) // as signers of 0.3 cards do: every member as it is served
+      const strict = withoutDefaults(agentCard, whole)
       return base64url.encode(toJcs(form === 0 ? strict : (withoutEmpties(strict) ?? {})))
     } catch {
       return undefined

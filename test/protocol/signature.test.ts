@@ -134,6 +134,22 @@ describe('a signed card', () => {
     }
   })
 
+  test('holds where every member was signed as it is served, as signers of 0.3 cards do', async () => {
+    const old = { name: 'Old', protocolVersion: '0.3.0', url: 'https://a.example/', security: [] }
+    const payload = new TextEncoder().encode(
+      '{"name":"Old","protocolVersion":"0.3.0","security":[],"url":"https://a.example/"}',
+    )
+    const { signature, protected: head } = await new FlattenedSign(payload)
+      .setProtectedHeader(header)
+      .sign(secret)
+    const signatures = [{ protected: head, signature }]
+    expect(await verifyCard({ ...old, signatures }, { keys: trusted })).toMatchObject([
+      { valid: true },
+    ])
+    const changed = { ...old, url: 'https://b.example/', signatures }
+    expect(await verifyCard(changed, { keys: trusted })).toMatchObject([{ valid: false }])
+  })
+
   test('A021: needs one signature that holds, and may carry others', async () => {
     const other = await exportJWK(
       (await generateKeyPair('EdDSA', { extractable: true })).privateKey,

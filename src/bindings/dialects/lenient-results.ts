@@ -243,10 +243,11 @@ function toInterface({ url, transport }: Raw, protocolVersion: unknown): Raw {
   return present({ url, protocolBinding: transport, protocolVersion })
 }
 
+/** Major and minor; 0.2, which some servers of 0.3 still name in their cards, has the same wire. */
 function minor(version: unknown): unknown {
   if (typeof version !== 'string') return version
   const [major = '0', second = '3'] = version.split('.')
-  return `${major}.${second}`
+  return major === '0' && second === '2' ? '0.3' : `${major}.${second}`
 }
 
 function decodeSkill(value: unknown): unknown {

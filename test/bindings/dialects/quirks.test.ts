@@ -166,6 +166,13 @@ describe('what ProtoJSON leaves out is read as empty', () => {
   })
 })
 
+test('a card that names 0.2 is spoken to in 0.3', () => {
+  const card = { name: 'Old', protocolVersion: '0.2.0', url: 'https://a.example/' }
+  expect(receiveCard(card).supportedInterfaces).toEqual([
+    { url: 'https://a.example/', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+  ])
+})
+
 test('unknown members are ignored, at every depth', () => {
   const status = { state: 'TASK_STATE_WORKING', novel: 1 }
   const task = {
