@@ -1,3 +1,4 @@
+import { takesPart } from '../../protocol/card.ts'
 import {
   answerParts,
   dataPart,
@@ -74,10 +75,8 @@ export function toA2A(input: AgentInput, state: A2AAgentState, intro: Introducti
   )
 }
 
-const dataMode = /^(\*|\*\/\*|data|json|application\/\*|application\/([^;]*\+)?json)\s*(;|$)/i
-
 function takesData({ agentCard }: A2AAgentState): boolean {
-  return agentCard?.defaultInputModes.some((mode) => dataMode.test(mode.trim())) ?? false
+  return agentCard !== undefined && takesPart(agentCard.defaultInputModes, { data: null })
 }
 
 function introduce(state: A2AAgentState, { policy, tools }: Introduction): Part[] {
