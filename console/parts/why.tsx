@@ -25,7 +25,7 @@ export function Why({ why }: { readonly why: readonly Explanation[] | undefined 
   )
 }
 
-/** The guide is plain text: the browser finds the heading of the section in it. */
+/** The guide is plain text: the browser finds the heading in it, whatever its level. */
 function toGuide({ section }: Explanation): string {
-  return `/console/errors.md#:~:text=${encodeURIComponent(`### ${section}`).replaceAll('-', '%2D')}`
+  return `/console/errors.md#:~:text=${encodeURIComponent(`## ${section}`).replaceAll('-', '%2D')}`
 }

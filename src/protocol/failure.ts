@@ -274,7 +274,7 @@ function toSentence(error: Error): string {
 export function explainError(error: A2AError, note: FailureNote, taskId: string): Explanation {
   const isGone = error.code === 'taskNotFound' && isTimed(taskId)
   const words = isGone ? [`${error.message}; it was made at ${madeAt(taskId)}`] : note.words
-  const member = error.code === 'unavailable' ? 'the task store' : ''
+  const member = error.code === 'unavailable' ? 'the task store' : `task ${taskId}`
   return explain({ member, ...note, words, ...(isGone && { cause: 'taskGone' }) })
 }
 

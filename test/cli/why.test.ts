@@ -125,7 +125,7 @@ const planted: readonly Planted[] = [
     id: 'question',
     cause: 'taskGone',
     what: 'its question expired',
-    who: 'attempt 1',
+    who: 'task 0',
     own: 'it was made at 20',
     remedy: 'waiting_days',
     section: 'question-expired',
