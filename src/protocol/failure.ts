@@ -232,7 +232,7 @@ export function failureOf(
   const isWrapped = first instanceof A2AError && first.why === 'agentThrew' && own.length > 1
   const words = (isWrapped ? own.slice(1) : own)
     .slice(0, maxChain)
-    .map((error) => clean(wordsOf(error)))
+    .map((error) => wordsOf(error, clean))
   return {
     cause: causeOf(chain, first),
     words: [...new Set(words)].filter((one) => one !== ''),
@@ -258,8 +258,10 @@ function causeOf(chain: readonly unknown[], first: unknown): string {
   return first instanceof A2AError ? first.code : 'agentThrew'
 }
 
-function wordsOf(thrown: unknown): string {
-  const text = thrown instanceof Error ? toSentence(thrown) : String(thrown)
+function wordsOf(thrown: unknown, clean: (text: string) => string): string {
+  const said = thrown instanceof Error ? toSentence(thrown) : String(thrown)
+  // Half a secret would not be recognised, so what is cleaned is longer than what is kept.
+  const text = clean(said.slice(0, 4 * maxWords))
   return text.length > maxWords ? `${text.slice(0, maxWords - 1)}…` : text
 }
 

@@ -6,6 +6,7 @@ import {
   errorRow,
   toA2AError,
 } from '../../src/protocol/errors.ts'
+import { failureOf } from '../../src/protocol/failure.ts'
 
 describe('the table of errors', () => {
   test.each<[ErrorCode, number, number, string, string]>([
@@ -88,4 +89,10 @@ describe('an A2AError', () => {
       cause: bug,
     })
   })
+})
+
+test('a secret at the cut of long words is not kept in part', () => {
+  const thrown = new Error(`${'x'.repeat(490)} key-0123456789`)
+  const { words } = failureOf(thrown, (text) => text.replace(/key-\d{10}/, '[redacted]'))
+  expect(words).toEqual([`${'x'.repeat(490)} [redacte…`])
 })
