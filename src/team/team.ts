@@ -82,7 +82,6 @@ export interface TeamOptions {
  */
 export function defineTeam<const Id extends string>(definition: TeamDefinition<Id>): Team {
   checkArgument('defineTeam', 'the definition', definition, 'object')
-  checkArgument('defineTeam', 'agents', definition.agents, 'object')
   const { agents, clock, random, exposeMembers, prices, ...config } = definition
   mustBeMembers(config.id, agents)
   const manager = new AgentManager(clock ? { clock } : {})

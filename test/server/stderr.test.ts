@@ -83,7 +83,10 @@ describe('a server that anyone on the network may use', () => {
     const server = new TeamServer(team, 0)
     await server.start()
     await server.shutdown()
-    expect(heard).toEqual([expect.stringContaining('no auth is set')])
+    expect(heard).toEqual([
+      expect.stringContaining('Starting TeamServer on'),
+      expect.stringContaining('no auth is set'),
+    ])
   })
 
   test('is quiet on loopback, with authentication, and where the logger is false', async () => {
