@@ -368,7 +368,7 @@ const onTheLine: readonly Mistake[] = [
     name: 'a certificate that nobody signed',
     args: async () => ['send', `https://${await listening(createTlsServer(certificate))}`, 'hi'],
     code: 2,
-    says: ['Its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)', '--no-verify-ssl'],
+    says: ['its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)', '--no-verify-ssl'],
   },
   {
     name: 'a path at which there is nothing',
