@@ -5,7 +5,7 @@ import { createServer as createAlone, type Server } from '../../../src/server/se
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import { patient, postgresUrl } from '../postgres.ts'
 
-export type * from '../../../src/server/server.ts'
+export * from '../../../src/server/server.ts'
 
 /** How many replicas stand for one server. */
 const count = Number(process.env.REPLICAS ?? 1)
