@@ -82,7 +82,7 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
     try {
       fresh = withUsed(await callWithRules(call), account.used)
     } finally {
-      if (delegation.within) run.memory.spend(key, account.used)
+      if (delegation.within) run.memory.spend(key, account.used, false)
     }
     return replyToJson(fresh)
   })
@@ -261,7 +261,7 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
     const isCounted = thrown instanceof ContentBlocked || thrown instanceof ModelRefusal
     if (isCounted && thrown.usage) call.account.told(thrown.usage)
     // A turn that runs again after a crash repeats this try: both are paid for, so both count.
-    run.memory.spend(call.key, call.account.used)
+    run.memory.spend(call.key, call.account.used, true)
     const reason = toA2AError(thrown).code
     const failed = failedOf(thrown)
     const entry = { type: 'failure', ...facts, reason, durationMs: durationSoFar() } as const

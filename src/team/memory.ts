@@ -67,6 +67,8 @@ function waitingOf(entries: Iterable<readonly RememberedReply[]>): readonly Memb
 interface Spent {
   readonly turn: number
   readonly by: Readonly<Record<string, Usage>>
+  /** The part of their failed tries. */
+  readonly failed?: Readonly<Record<string, Usage>>
 }
 
 /** When a delegation with a limit in time began in one turn, in milliseconds since the epoch. */
@@ -97,12 +99,13 @@ export class Memory {
   #message: Message
   #unanswered: string | undefined
   #spent: Spent['by'] | undefined
+  #failed: Spent['failed'] | undefined
   /** What the run's earlier turns used, where a member has reported it. */
   readonly used: Usage | undefined
 
   constructor(turn: Turn, message: Message) {
     const saved = load(turn)
-    const spent = loadOfTurn<Spent>(turn, spentKey)?.by
+    const { by: spent, failed } = loadOfTurn<Spent>(turn, spentKey) ?? {}
     this.#turn = turn
     this.#message = message
     this.#saved = saved
@@ -110,6 +113,7 @@ export class Memory {
     this.#answers = new Map(saved?.answers && Object.entries(saved.answers))
     this.#unanswered = saved?.asked
     this.#spent = spent
+    this.#failed = failed
     this.used = spent ? Object.values(spent).reduce(addUsage, saved?.used) : saved?.used
   }
 
@@ -130,7 +134,7 @@ export class Memory {
 
   /** What of that its failed tries used in this turn, before a crash. */
   failedBy(key: string): Usage | undefined {
-    return this.#spent?.[key]
+    return this.#failed?.[key]
   }
 
   /** What unfinished delegations have used, by their keys. */
@@ -161,12 +165,16 @@ export class Memory {
     return this.#entries.get(key)?.at(-1)?.turn === this.#turn.number
   }
 
-  /** Stores the usage of a delegation that failed or that another one made, so that it still counts if the turn runs again. */
-  spend(key: string, used: Usage | undefined): void {
+  /**
+   * Stores the usage of a delegation that failed or that another one made, so that it still counts if the turn runs again.
+   * The next try is paid for beside a failed one. One that was interrupted is repeated, and its member reports it again.
+   */
+  spend(key: string, used: Usage | undefined, hasFailed: boolean): void {
     const more = used && usageBeyond(this.#earlierBy(key), used)
     if (!more) return
     this.#spent = { ...this.#spent, [key]: more }
-    const value: object = { turn: this.#turn.number, by: this.#spent }
+    if (hasFailed) this.#failed = { ...this.#failed, [key]: more }
+    const value: object = { turn: this.#turn.number, by: this.#spent, failed: this.#failed }
     // Stored with the delegation's reply, or with what becomes of its failure; nothing waits for it.
     this.#turn.save(spentKey, value as Json).catch(() => {}) // numbers and names only
   }
