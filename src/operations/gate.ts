@@ -12,6 +12,7 @@ import {
   operations,
   type RequestOf,
   type ResultOf,
+  reachesAgent,
   tenantFor,
   tenantHeader,
 } from '../protocol/operations.ts'
@@ -31,8 +32,8 @@ export interface Service {
   readonly handlers: Handlers
   /** Whether the agent is no longer served, and only its tasks are. */
   readonly retired?: boolean
-  /** Who else may have a task that is not here, because it was made when another agent was at this address. */
-  readonly former?: (() => readonly Dispatch[]) | undefined
+  /** The others that may have a task which is not here, because they were at this address when it was made. */
+  readonly former?: (() => readonly Service[]) | undefined
   /** Says who calls; absent where anyone may call, and everyone is the anonymous caller. */
   readonly auth?: CallerAuth | undefined
   /** Keeps callers within their share; absent where they may ask as often as they like. */
@@ -144,7 +145,6 @@ export type Handlers = {
  */
 export function createGate(service: Service): Dispatch {
   const {
-    engine,
     agent,
     auth: callers,
     limit,
@@ -154,7 +154,7 @@ export function createGate(service: Service): Dispatch {
     failures,
     clock,
   } = service
-  const agentId = engine.scopeOf(undefined, undefined).agent
+  const agentId = agentIdOf(service)
   return async (name, request, call) => {
     const startedAt = clock.elapsed()
     let counted: Call | undefined
@@ -177,16 +177,18 @@ export function createGate(service: Service): Dispatch {
       if (call.idempotencyKey !== undefined) mustBeId('Idempotency-Key', call.idempotencyKey)
       const meant = inTenant(parsed, call, auth)
       if (auth.scopes && registersWebhook(meant)) mustHaveScope(auth, 'push')
-      const result = await service.handlers[name](service, meant, passed)
+      let result: ResultOf<typeof name>
+      try {
+        result = await service.handlers[name](service, meant, passed)
+      } catch (thrown) {
+        result = await findFormer(service, { name, request: meant, call: passed }, thrown)
+      }
       const ms = clock.elapsed() - startedAt
       metrics.observe(name, 'ok', ms)
       requests?.({ operation: name, auth, outcome: 'ok', ms })
       return result
     } catch (thrown) {
       const { code } = toA2AError(thrown)
-      const found =
-        code === 'taskNotFound' ? await findFormer(service, { name, request, call }) : undefined
-      if (found) return found.result
       const ms = clock.elapsed() - startedAt
       metrics.observe(name, code, ms)
       requests?.({ operation: name, auth, outcome: code, ms })
@@ -198,25 +200,41 @@ export function createGate(service: Service): Dispatch {
   }
 }
 
-/** Asks those who were at this address before for a task that is not here; each checks the call for itself. */
+/** A call that is checked. */
+interface CheckedRequest<N extends OperationName> {
+  readonly name: N
+  readonly request: RequestOf<N>
+  readonly call: CheckedCall
+}
+
+/**
+ * Asks the agents that were at this address before for a task that is not here, those which the caller may use.
+ * @throws What was thrown here, where none of them has it.
+ */
 async function findFormer<N extends OperationName>(
   { former }: Service,
-  {
-    name,
-    request,
-    call,
-  }: { readonly name: N; readonly request: RequestOf<N>; readonly call: Call },
-): Promise<{ readonly result: ResultOf<N> } | undefined> {
+  { name, request, call }: CheckedRequest<N>,
+  missed: unknown,
+): Promise<ResultOf<N>> {
   // A message to a task of an agent that is gone would be rejected.
-  if (operations[name].takes === 'message') return undefined
-  for (const dispatch of former?.() ?? []) {
+  const mayMove = operations[name].takes !== 'message' && isNotFound(missed)
+  for (const service of (mayMove && former?.()) || []) {
+    if (!reachesAgent(call.auth, agentIdOf(service))) continue
     try {
-      return { result: await dispatch(name, request, call) }
+      return await service.handlers[name](service, request, call)
     } catch (thrown) {
-      if (toA2AError(thrown).code !== 'taskNotFound') throw thrown
+      if (!isNotFound(thrown)) throw thrown
     }
   }
-  return undefined
+  throw missed
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof A2AError && thrown.code === 'taskNotFound'
+}
+
+function agentIdOf({ engine }: Service): string {
+  return engine.scopeOf(undefined, undefined).agent
 }
 
 function mustBeAllowed(

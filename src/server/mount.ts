@@ -113,7 +113,7 @@ export class Mount {
       agent: this.identity,
       handlers: this.#handlers(),
       retired: false,
-      former: () => this.#server.formerFirsts(this).map(({ dispatch }) => dispatch),
+      former: () => this.#server.formerFirsts(this).map((mount) => mount.#service),
       auth: auth === openAuth ? undefined : auth,
       limit,
       limits,

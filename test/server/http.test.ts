@@ -157,4 +157,18 @@ describe('replacing the agents of a server', () => {
     const { agents } = await ask('/agents')
     expect(agents.map(({ id }: { id: string }) => id)).toEqual(['three', 'four'])
   })
+
+  test('says of a task that is nowhere that it is not there, and counts the call once', async () => {
+    const tokens = { ann: { userId: 'ann', scopes: ['agent:two'] }, bob: 'bob' }
+    const auth = { authenticators: [bearer({ tokens })] }
+    const rateLimit = { requests: 2 }
+    const server = await createServer({ agents: [agent('one'), agent('two')], auth, rateLimit })
+    const url = await serve(server)
+    await server.setAgents([agent('two'), agent('one')])
+    for (const token of ['ann', 'ann', 'bob', 'bob']) {
+      const headers = { authorization: `Bearer ${token}` }
+      const { status } = await fetch(`${url}/tasks/made-up`, { headers })
+      expect([token, status]).toEqual([token, 404])
+    }
+  })
 })
