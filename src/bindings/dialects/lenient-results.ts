@@ -184,7 +184,8 @@ function decodeWebhooks(value: unknown): unknown {
  */
 export function decodeCard(value: unknown): unknown {
   const given = asRaw(value)
-  const raw = given && camelCased(given)
+  // A signature of a 1.0 card does not cover members that 1.0 does not know, so these must not become ones that it does.
+  const raw = given?.supportedInterfaces === undefined ? given && camelCased(given) : given
   if (!raw || raw.name === undefined || raw.name === null) throw nameless()
   const offered = quirks.nullOffers(raw.supportedInterfaces)
   const isOwn = Array.isArray(offered) ? offered.length > 0 : (offered ?? undefined) !== undefined

@@ -223,6 +223,21 @@ describe('a signed card', () => {
     expect(foreign.received[0]?.headers.authorization).toBe(`Bearer ${secret}`)
   })
 
+  test('sends nothing to where members say that the signature does not cover', async () => {
+    const { publicKey, privateKey } = await keyPair
+    const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256' }] }
+    const third = await serve(() => ({ body: doneTask }))
+    const { named, foreign } = await servePair(undefined, async (card) => ({
+      ...(await signCard(card, privateKey, { alg: 'ES256', kid: 'k1' })),
+      supported_interfaces: [jsonRpc(`${third.url}/rpc`)],
+    }))
+    const verifyCard = signedBy(keys)
+    const client = new A2AClient({ serverUrl: named.url, auth: bearer(secret), verifyCard })
+    await client.getTask('t1')
+    expect(third.received).toEqual([])
+    expect(foreign.received[0]?.headers.authorization).toBe(`Bearer ${secret}`)
+  })
+
   test('gains nothing by a key that it names itself', async () => {
     const { named, foreign } = await serveSigned('https://keys.example/jwks.json')
     const client = new A2AClient({ serverUrl: named.url, auth: bearer(secret), log: silent })
