@@ -144,16 +144,7 @@ export type Handlers = {
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service): Dispatch {
-  const {
-    agent,
-    auth: callers,
-    limit,
-    limits,
-    metrics,
-    requests,
-    failures,
-    clock,
-  } = service
+  const { agent, auth: callers, limit, limits, metrics, requests, failures, clock } = service
   const agentId = agentIdOf(service)
   return async (name, request, call) => {
     const startedAt = clock.elapsed()

@@ -189,7 +189,8 @@ async function getTask(
     if (!mayExplain(call)) throw thrown
     const error = toReadError(thrown)
     const why = JSON.stringify(explainError(error, failureOf(error, withoutSecrets), request.id))
-    throw new A2AError(error.code, error.message, { ...error.details, metadata: { why } })
+    const metadata = { ...error.details.metadata, why }
+    throw new A2AError(error.code, error.message, { ...error.details, metadata })
   }
 
   async function find(own: Scope): Promise<Task> {

@@ -217,12 +217,11 @@ export class MemberFailed extends Error {
 const maxChain = 8
 const maxWords = 500
 
+/** Gives the first `length` characters of a text without secrets. */
+type Clean = (text: string, length: number) => string
+
 /** What the log keeps of an error for operators: why, which member, and the words, which `clean` takes secrets out of. */
-export function failureOf(
-  thrown: unknown,
-  clean: (text: string) => string,
-  attempt = 1,
-): FailureNote {
+export function failureOf(thrown: unknown, clean: Clean, attempt = 1): FailureNote {
   const chain = chainOf(thrown)
   const at = chain.findLastIndex((error) => error instanceof MemberFailed)
   const failed = chain[at]
@@ -258,11 +257,10 @@ function causeOf(chain: readonly unknown[], first: unknown): string {
   return first instanceof A2AError ? first.code : 'agentThrew'
 }
 
-function wordsOf(thrown: unknown, clean: (text: string) => string): string {
+function wordsOf(thrown: unknown, clean: Clean): string {
   const said = thrown instanceof Error ? toSentence(thrown) : String(thrown)
-  // Half a secret would not be recognised, so what is cleaned is longer than what is kept.
-  const text = clean(said.slice(0, 4 * maxWords))
-  return text.length > maxWords ? `${text.slice(0, maxWords - 1)}…` : text
+  const text = clean(said, maxWords - 1)
+  return said.length < maxWords ? text : `${text}…`
 }
 
 function toSentence(error: Error): string {

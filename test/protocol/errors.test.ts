@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { withoutSecrets } from '../../src/agents/guards/secrets.ts'
 import {
   A2AError,
   type ErrorCode,
@@ -91,8 +92,16 @@ describe('an A2AError', () => {
   })
 })
 
-test('a secret at the cut of long words is not kept in part', () => {
-  const thrown = new Error(`${'x'.repeat(490)} key-0123456789`)
-  const { words } = failureOf(thrown, (text) => text.replace(/key-\d{10}/, '[redacted]'))
-  expect(words).toEqual([`${'x'.repeat(490)} [redacte…`])
+test.each([
+  ['at the cut', `${'x'.repeat(490)} `, `${'x'.repeat(490)} [redacted]…`],
+  [
+    'behind many others',
+    `${`sk-proj-${'aZ3kQ9xB7w'.repeat(21)} `.repeat(9)}${'x'.repeat(14)} `,
+    '[redacted]',
+  ],
+])('a secret %s of long words is not kept in part', (_where, before, kept) => {
+  const key = `sk-proj-${'7wQ9aZ3kxB'.repeat(6)}`
+  const { words } = failureOf(new Error(`${before}${key} at last`), withoutSecrets)
+  expect(words.join()).toContain(kept)
+  expect(words.join().replaceAll('[redacted]', '')).not.toContain('sk-')
 })

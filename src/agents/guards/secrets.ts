@@ -480,9 +480,15 @@ export function replaceSpans(text: string, spans: readonly TextSpan[], by: strin
   return result + text.slice(from)
 }
 
-/** A text without the secrets in it, for logs. */
-export function withoutSecrets(text: string): string {
-  const scan = new SecretScan(text)
-  scan.look(0, text.length)
-  return replaceSpans(text, scan.found, '[redacted]')
+/**
+ * The first `length` characters of a text without the secrets in them, for logs. What is left is cut where it was cut in the
+ * text: a secret that goes on behind that place is found whole, and none that begins behind it moves up.
+ */
+export function withoutSecrets(text: string, length: number): string {
+  const scan = new SecretScan(text.slice(0, length + maxSecret))
+  scan.look(0, Math.min(length, text.length))
+  return replaceSpans(text.slice(0, length), scan.found, '[redacted]')
 }
+
+/** So much of a secret is looked at behind the place where a text is cut. */
+const maxSecret = 4_096

@@ -10,6 +10,7 @@ import { retry, retryAfterMs } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { isFields } from '../../shared/json.ts'
 import type { Account } from '../agent.ts'
+import { withoutSecrets } from '../guards/secrets.ts'
 import type { ModelToolCall, ToolResult } from '../tools.ts'
 import { type ChatDelta, type ChatRequest, toUrls } from './messages.ts'
 import {
@@ -81,6 +82,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
         if (answer.error !== undefined) throw answer.error
         if (answer.isOver) break
       }
+      silence.stop()
       const rest = answer.end()
       if (rest.length > 0) yield rest
       await drain(reply, clock)
@@ -298,9 +300,10 @@ function toCredentials({ apiKey, headers = {} }: ChatClientOptions): Record<stri
 /** Logs the words of a service, and gives them: without our secrets, and not too many. */
 function logRefusal(options: ChatClientOptions, status: number, said: string): string {
   const { agent, log, apiKey = '', headers = {} } = options
-  let text = said.slice(0, 500)
+  let text = said
   for (const secret of [apiKey, ...Object.values(headers)])
     if (secret.length > 3 && secret !== noKey) text = text.replaceAll(secret, '[redacted]')
+  text = withoutSecrets(text, 500) // cut last: half a secret would not be recognised
   log.warn({ agent, status, text }, 'the model service refused')
   return text
 }

@@ -206,17 +206,18 @@ describe.each(wires)('over the wire of %s', (wire) => {
       },
     )
 
-    test('its words reach the log without the key', async () => {
+    test.each([0, 470])('its words reach the log without the key at %d', async (place) => {
       const lines: string[] = []
       const record = (fields: object, text: string): void => {
         lines.push(JSON.stringify(fields) + text)
       }
       const log = { debug: record, info: record, warn: record, error: record }
-      const body = { error: { message: 'bad key sk-secret-key' } }
-      const { agent } = await start([{ status: 401, body }], { log })
+      const words = `${'x'.repeat(place)} my-company-key` // 500 characters are logged
+      const body = { error: { message: words } }
+      const { agent } = await start([{ status: 401, body }], { log, apiKey: 'my-company-key' })
       await expect(answer(agent)).rejects.toThrow()
-      expect(lines.join()).toContain('bad key [redacted]')
-      expect(lines.join()).not.toContain('sk-secret-key')
+      expect(lines.join()).toContain(`${'x'.repeat(place)} [redact`)
+      expect(lines.join()).not.toContain('my-c')
     })
 
     test('that is not there is unavailable', async () => {
