@@ -194,10 +194,18 @@ const nothing: Unplaced = {
   hint: '"corral init" writes one to begin with',
 }
 
+const nothingServed: Unplaced = {
+  path: ['agents', 0, 'expose'],
+  message: 'nothing is served: there is no team, and expose is false for every agent',
+  hint: 'leave expose out where an agent is to be called, or add a team',
+}
+
 /** What only the whole file shows: ids used twice, values out of range, members that are nowhere, teams in circles. */
 function checkConfig(config: Config, environment: ConfigVariables): CheckedConfig {
   const plans = new Map<AgentConfig, AgentPlan>()
   if (config.agents.length === 0 && config.teams.length === 0) return { plans, problems: [nothing] }
+  if (config.teams.length === 0 && config.agents.every(({ expose }) => expose === false))
+    return { plans, problems: [nothingServed] }
   const problems = [...checkIds(config)]
   for (const [index, agent] of config.agents.entries())
     try {

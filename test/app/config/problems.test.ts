@@ -346,6 +346,13 @@ ${lines}
       ])
   })
 
+  test('a file of which nothing is served', () => {
+    const member = '[[agents]]\nid = "a"\nname = "A"\nendpoint = "./a.mjs"\nprotocol = "module"'
+    expect(problemsOf(`${member}\nexpose = false`)).toEqual([
+      'team.toml:6:1: nothing is served: there is no team, and expose is false for every agent (leave expose out where an agent is to be called, or add a team)',
+    ])
+  })
+
   test('a secret never shows in an error', () => {
     const text = agents.replace(
       'protocol = "a2a"',
