@@ -214,19 +214,28 @@ export async function toResults(plan: EvaluationPlan, finished: Finished): Promi
 /** A context belongs to one simulation: an agent that gives it to two may have mixed their conversations. */
 function withSharedContexts(all: readonly Simulation[], log: Logger): readonly Simulation[] {
   const sharing = new Map<string, string[]>()
-  for (const { context_id: id, ...one } of all)
-    if (id !== undefined) sharing.set(id, [...(sharing.get(id) ?? []), nameOf(one)])
+  for (const { context_id: id, ...one } of all) {
+    if (id === undefined) continue
+    const names = sharing.get(id)
+    if (names) names.push(nameOf(one))
+    else sharing.set(id, [nameOf(one)])
+  }
   for (const [context, simulations] of sharing)
     if (simulations.length > 1)
       log.warn({ context, simulations }, 'the agent used one context for several simulations')
   return all.map((one) => {
-    const others = (sharing.get(one.context_id ?? '') ?? []).filter((name) => name !== nameOf(one))
-    if (others.length === 0) return one
-    const named = others.slice(0, 3).join(', ') + (others.length > 3 ? ', …' : '')
+    const names = sharing.get(one.context_id ?? '') ?? []
+    if (names.length < 2) return one
+    const others = names.slice(0, maxNamed + 1).filter((name) => name !== nameOf(one))
+    const more = names.length - 1 > maxNamed ? ', …' : ''
+    const named = others.slice(0, maxNamed).join(', ') + more
     const warning = `The agent used the context ${one.context_id} for ${named} too: what was said may be mixed`
     return { ...one, warnings: [...one.warnings, warning] }
   })
 }
+
+/** So many other simulations of a context are named. */
+const maxNamed = 3
 
 function nameOf({ task_id, trial }: Pick<Simulation, 'task_id' | 'trial'>): string {
   return `${task_id} #${trial + 1}`
