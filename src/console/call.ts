@@ -3,8 +3,8 @@ import { A2AError } from '../protocol/errors.ts'
 import {
   type Asker,
   type AuthContext,
-  hasScope,
-  mustReachAgent,
+  isOperator,
+  reachesAgent,
   type ScopeName,
 } from '../protocol/operations.ts'
 import type { ConsoleHost } from '../server/options.ts'
@@ -105,23 +105,16 @@ const noTenant: readonly string[] = ['']
 /** What is known of a caller as a viewer. A credential for certain tenants sees its own tasks alone, operator or not. */
 export function toViewer(auth: AuthContext): Viewer {
   const { userId: owner, tenants } = auth
-  const isOperator = hasScope(auth, 'operator') && tenants === undefined
-  const reaches = (agentId: string): boolean => {
-    try {
-      mustReachAgent(auth, agentId)
-      return true
-    } catch {
-      return false
-    }
-  }
+  const seesAll = isOperator({ auth })
+  const reaches = (agentId: string): boolean => reachesAgent(auth, agentId)
   const own = tenants ?? noTenant
   const owns = ({ scope }: TaskHead): boolean => scope.owner === owner && own.includes(scope.tenant)
   return {
     auth,
-    isOperator,
+    isOperator: seesAll,
     reaches,
     owns,
-    sees: (head) => reaches(head.scope.agent) && (isOperator || owns(head)),
+    sees: (head) => reaches(head.scope.agent) && (seesAll || owns(head)),
     scopesOf: (agent) => own.map((tenant) => ({ agent, tenant, owner })),
   }
 }

@@ -238,7 +238,7 @@ export function stateOf(event: StreamResponse): TaskState | undefined {
 /**
  * An entry of the trace as callers see it: what was recorded, when (`time`), and by which way through nested teams it was
  * reached (`path`). The path also stands where members write it, under `at`; behind it a guard writes its side there. What
- * a tool threw is only for those whom it `explains`.
+ * a tool threw is shown only where `explains` is set.
  */
 export function toShownEntry(record: TracedRecord, explains: boolean): JsonObject {
   const { at, entry } = explains ? record : withoutError(record)

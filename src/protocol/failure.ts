@@ -194,7 +194,7 @@ export function explain(note: FailureNote): Explanation {
   return { cause, ...row, member, ...(team !== undefined && { team }), attempt, words, link }
 }
 
-/** A member of a team has failed. The error behind it is the cause; who reads the chain finds which member it was. */
+/** A member of a team has failed, for the reason that is the `cause`. The last one in a chain names the member itself. */
 export class MemberFailed extends Error {
   override readonly name = 'MemberFailed'
   readonly team: string
@@ -213,7 +213,7 @@ export class MemberFailed extends Error {
   }
 }
 
-/** So many errors of a chain are kept, and so many characters of each. */
+/** How many errors of a chain are stored, and how many characters of each. */
 const maxChain = 8
 const maxWords = 500
 

@@ -67,7 +67,7 @@ export function createHandlers(server: ServerContext, endpoints: Endpoints): Han
   }
 }
 
-/** Marks what arrives where only this machine can call and no credentials are asked for: such a caller runs the server. */
+/** Marks requests to a server that only this machine reaches and that asks for no credentials: they may read why tasks failed. */
 function asLocal(options: ServerOptions, route: HttpHandler): HttpHandler {
   const { auth, publicUrl, trustedProxies, cors } = options
   const isOpen = cors && (cors.origins ?? '*') === '*'

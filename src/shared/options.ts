@@ -2,7 +2,7 @@ import { nearest } from './text.ts'
 
 /*
  * Checks what programs give to the entrances of the library: an option that nothing reads, or a value of another type, is
- * an error that names it. Programs in plain JavaScript, and objects that are spread, pass the compiler by.
+ * an error that names it. The compiler checks neither programs in plain JavaScript nor objects that are spread.
  */
 
 /** What an argument or option may be. */

@@ -311,14 +311,14 @@ export function toReadError(thrown: unknown): A2AError {
 /** An entry of the trace in a log. */
 export type TracedRecord = Extract<LogRecord, { readonly kind: 'trace' }>
 
-/** A record of the trace as callers may see it who are no operators: without what a tool threw. */
+/** An entry of the trace for callers without the scope `operator`: without what a tool threw. */
 export function withoutError(record: TracedRecord): TracedRecord {
   const { entry, failure } = record
   if (!failure || !('result' in entry)) return record
   return { ...record, entry: { ...entry, result: 'Error: The tool failed' } }
 }
 
-/** So many deliveries that were given up are looked at. */
+/** How many of the webhook deliveries that were given up are read. */
 const maxLetters = 500
 
 /** What failed in a stored task, by its log. */
@@ -345,7 +345,7 @@ interface FailedTask {
   readonly deadLetters: readonly DeadLetter[]
 }
 
-/** So many failures of one task are explained. */
+/** How many failures of one task are explained. */
 const maxExplained = 20
 
 /**
