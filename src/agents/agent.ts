@@ -293,8 +293,11 @@ export interface Account {
 export interface DataSchema<T = unknown> {
   /** The schema as JSON Schema, for model services and cards. */
   readonly jsonSchema: JsonObject
-  /** Reads a value: the data that it stands for, or what does not fit in words that name the place. */
-  read(value: unknown): Promise<DataReading<T>> | DataReading<T>
+  /**
+   * Reads a value: the data that it stands for, or what does not fit in words that name the place. A large value is read
+   * in slices, and principals take turns: name the one that it is read for.
+   */
+  read(value: unknown, principal?: string): Promise<DataReading<T>> | DataReading<T>
 }
 
 /** What came of reading a value by a schema: the data, or what does not fit. */

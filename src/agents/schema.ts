@@ -63,23 +63,23 @@ export function toDataSchema(schema: unknown, place: SchemaPlace): DataSchema {
   const check = parse(schema, at, name)
   return {
     jsonSchema: schema as JsonObject, // a schema that could be parsed is made of JSON
-    read(value) {
+    read(value, principal) {
       const toReading = (fault: string | undefined): DataReading =>
         fault === undefined ? { data: value } : { fault }
-      const fault = faultOf(check, value, name)
+      const fault = faultOf(() => check(value, principal), name)
       return isPromiseLike(fault) ? fault.then(toReading) : toReading(fault)
     },
   }
 }
 
 /** That a schema cannot be checked may show only with a value, which a stranger may have chosen. */
-function faultOf(check: SchemaCheck, value: unknown, name: string): ReturnType<SchemaCheck> {
+function faultOf(check: () => ReturnType<SchemaCheck>, name: string): ReturnType<SchemaCheck> {
   const toFault = (thrown: unknown): string => {
     if (!(thrown instanceof SchemaFault)) throw thrown
     return `${name} cannot be checked: the schema ${thrown.message}`
   }
   try {
-    const fault = check(value)
+    const fault = check()
     return isPromiseLike(fault) ? fault.catch(toFault) : fault
   } catch (thrown) {
     return toFault(thrown)

@@ -115,10 +115,14 @@ function createScripted(script: UserScript): User {
   let lost = 0
   let pending: string | undefined
 
-  function answer(said: string): SpokenMessage {
-    const reply = replies.find(
-      (one) => (used.get(one) ?? 0) < (one.times ?? 1) && isFound.get(one)?.(said),
-    )
+  async function replyTo(said: string): Promise<ScriptedReply | undefined> {
+    for (const one of replies)
+      if ((used.get(one) ?? 0) < (one.times ?? 1) && (await isFound.get(one)?.(said))) return one
+    return undefined
+  }
+
+  async function answer(said: string): Promise<SpokenMessage> {
+    const reply = await replyTo(said)
     if (!reply) return ++lost > patience ? stop('That did not help. Goodbye.') : say(fallback)
     lost = 0
     used.set(reply, (used.get(reply) ?? 0) + 1)

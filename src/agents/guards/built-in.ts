@@ -1,5 +1,6 @@
 import { dataOf, readableText } from '../../protocol/task.ts'
 import type { Part } from '../../protocol/types.ts'
+import { runInSlices } from '../../shared/async.ts'
 import { type Fields, isFields } from '../../shared/json.ts'
 import { PatternFault } from '../../shared/pattern/parse.ts'
 import { compilePattern, type Pattern } from '../../shared/pattern/pattern.ts'
@@ -187,8 +188,8 @@ function makeBuiltIn(name: string, settings: Fields, refuse: RefuseSetting): Rea
 }
 
 /**
- * Guards of a form need no slices and no worker: 1 MB of text is counted in 3 to 8 ms and cut in 4 to 14; to write or parse data
- * takes as long as it took when the message arrived; `read` checks a schema in slices.
+ * To count characters needs no slices: 1 MB of text is counted in 3 to 8 ms and cut in 4 to 14; to write or parse data takes as
+ * long as it took when the message arrived.
  *
  * Content of so many characters, its data as JSON among them; files do not count.
  */
@@ -297,10 +298,10 @@ function schemaGuard({ schema }: Fields, refuse: RefuseSetting): ReadyGuard {
   return {
     kind: 'form',
     name: 'json-schema',
-    async judge(parts): Promise<GuardVerdict> {
+    async judge(parts, principal): Promise<GuardVerdict> {
       const value = dataOf(parts) ?? parse(readableText(parts))
       if (value === undefined) return { verdict: 'block', reason: 'it is no JSON' }
-      const { fault } = await read(value)
+      const { fault } = await read(value, principal)
       return fault === undefined ? { verdict: 'allow' } : { verdict: 'block', reason: fault }
     },
   }
@@ -350,10 +351,12 @@ function patternGuard(settings: Fields, refuse: RefuseSetting): ReadyGuard {
   return {
     kind: 'form',
     name: 'pattern',
-    judge: (parts) =>
-      pattern.test(readableText(parts))
+    async judge(parts, principal): Promise<GuardVerdict> {
+      const isFound = await runInSlices(pattern.testing(readableText(parts)), { principal })
+      return isFound
         ? { verdict: 'allow' }
-        : { verdict: 'block', reason: 'something is missing in it' },
+        : { verdict: 'block', reason: 'something is missing in it' }
+    },
   }
 }
 

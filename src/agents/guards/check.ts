@@ -204,7 +204,9 @@ export class GuardCheck {
     const isWhole = kind === 'message' || kind === 'answer'
     if (guard.kind === 'cleaner') return runInSlices(this.#clean(guard, parts), this.#slices)
     if (guard.kind === 'form')
-      return isWhole ? this.#orBlock(guard.name, () => guard.judge(parts)) : allowed
+      return isWhole
+        ? this.#orBlock(guard.name, () => guard.judge(parts, this.#slices.principal))
+        : allowed
     if (guard.kind === 'member')
       return kind === 'status' ? allowed : this.#askMember(guard.member, parts, index)
     const { at, turn } = this.#options

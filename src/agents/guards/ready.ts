@@ -19,7 +19,8 @@ export type ReadyGuard =
   | {
       readonly kind: 'form'
       readonly name: string
-      judge(parts: readonly Part[]): GuardVerdict | Promise<GuardVerdict>
+      /** Long work is done in slices; principals take turns. */
+      judge(parts: readonly Part[], principal?: string): GuardVerdict | Promise<GuardVerdict>
     }
   /** A function of the user's. */
   | { readonly kind: 'own'; readonly name: string; readonly judge: GuardFunction }

@@ -92,7 +92,7 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
       for (const event of held.asItIs(tries.used)) yield event
       return
     }
-    const reading = await readParts(held.parts, schema)
+    const reading = await readParts(held.parts, schema, turn.caller.userId)
     if (reading.fault === undefined) {
       for (const event of held.asData(reading.data, tries.used)) yield event
       return
@@ -135,20 +135,28 @@ async function* hear(events: AsyncIterable<unknown>, held: HeldAnswer): AsyncGen
 }
 
 /** The data of a reply: that of its data parts, else the JSON that its words are or hold. */
-async function readParts(parts: readonly Part[], schema: DataSchema): Promise<DataReading<Json>> {
+async function readParts(
+  parts: readonly Part[],
+  schema: DataSchema,
+  principal: string | undefined,
+): Promise<DataReading<Json>> {
   const data = parts.flatMap((part) => ('data' in part ? [part.data] : []))
-  if (data.length > 0) return readValue(data.length === 1 ? data[0] : data, schema)
+  if (data.length > 0) return readValue(data.length === 1 ? data[0] : data, schema, principal)
   let first: DataReading<Json> | undefined
   for (const value of readJsonAnswer(textOf(parts))) {
-    const reading = await readValue(value, schema)
+    const reading = await readValue(value, schema, principal)
     if (reading.fault === undefined) return reading
     first ??= reading
   }
   return first ?? { fault: notJson }
 }
 
-async function readValue(value: unknown, schema: DataSchema): Promise<DataReading<Json>> {
-  const reading = await schema.read(value)
+async function readValue(
+  value: unknown,
+  schema: DataSchema,
+  principal: string | undefined,
+): Promise<DataReading<Json>> {
+  const reading = await schema.read(value, principal)
   if (reading.fault !== undefined) return reading
   // What stays as it was came from a data part or was read from JSON.
   return { data: reading.data === value ? (value as Json) : toJson(reading.data) }

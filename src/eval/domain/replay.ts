@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { runInSlices } from '../../shared/async.ts'
 import { PatternFault } from '../../shared/pattern/parse.ts'
 import { compilePattern } from '../../shared/pattern/pattern.ts'
 import { parseWith, sameJson, tryParse, ValidationError } from '../base.ts'
@@ -233,13 +234,14 @@ const maxWork = 100_000_000
 
 /**
  * Reads the `when` of a scripted reply: what tells whether it is found in a text, in either case of its letters. The
- * text is the agent's, who may be hostile, so its time grows with the text's length only.
+ * text is the agent's, who may be hostile, so its time grows with the text's length only, and
+ * the work is done in slices, so that other conversations continue meanwhile.
  * @throws PatternFault
  */
-export function compileWhen(when: string): (said: string) => boolean {
+export function compileWhen(when: string): (said: string) => boolean | Promise<boolean> {
   const pattern = compilePattern(when, { ignoreCase: true })
   const heard = Math.floor(maxWork / pattern.size)
-  return (said) => pattern.test(said.slice(0, heard))
+  return (said) => runInSlices(pattern.testing(said.slice(0, heard)))
 }
 
 const script = z.strictObject({

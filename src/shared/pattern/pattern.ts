@@ -22,8 +22,8 @@ export interface Pattern {
   readonly source: string
   /** How much work a character of a text is at most. */
   readonly size: number
-  /** Whether some piece of a text fits. */
-  test(text: string): boolean
+  /** Whether some piece of a text fits, as work that pauses. */
+  testing(text: string): PausableWork<boolean>
   /** The text with another one in place of each piece that fits. */
   replace(text: string, by: string): string
   /** The same, as work that pauses. */
@@ -46,7 +46,9 @@ export function compilePattern(source: string, { ignoreCase }: PatternOptions = 
   return {
     source,
     size: program.size,
-    test: (text) => new Matcher(program, text).find(0) !== undefined,
+    *testing(text) {
+      return (yield* new Matcher(program, text).finding(0)) !== undefined
+    },
     replace: (text, by) => inOnePiece(replaceAll(new Matcher(program, text), text, by)),
     replacing: (text, by) => replaceAll(new Matcher(program, text), text, by),
     search: (text) => new Matcher(program, text),
@@ -347,19 +349,12 @@ export class Matcher {
     this.#text = text
   }
 
-  /** The first match that begins at or behind an index. */
-  find(from: number): MatchedSpan | undefined {
-    this.#start = from
-    this.#left = Number.POSITIVE_INFINITY
-    return this.#spanOf(this.#goOn())
-  }
-
-  /** The same, as work that pauses. */
+  /** The first match that begins at or behind an index, as work that pauses. */
   *finding(from: number): PausableWork<MatchedSpan | undefined> {
     this.#start = from
     while (true) {
       const end = this.#goOn()
-      if (end !== paused) return this.#spanOf(end)
+      if (end !== paused) return end < 0 ? undefined : { start: this.#start, end }
       this.#left = pauseEvery
       yield
     }
@@ -372,10 +367,6 @@ export class Matcher {
     if (!tried) return
     for (let bit = at * joinCount; bit < (at + 1) * joinCount; bit++)
       tried[bit >>> 5] = (tried[bit >>> 5] ?? 0) & ~(1 << (bit & 31))
-  }
-
-  #spanOf(end: number): MatchedSpan | undefined {
-    return end < 0 ? undefined : { start: this.#start, end }
   }
 
   /** Continues the search: the end of the match; -1 where there is none, or `paused`. */

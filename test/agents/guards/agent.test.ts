@@ -12,6 +12,7 @@ import { historyExtension, toUsageMetadata, usageOf } from '../../../src/protoco
 import { answerParts, textOf, userMessage } from '../../../src/protocol/task.ts'
 import type { JsonObject, Message, Part } from '../../../src/protocol/types.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
+import { createDeferred } from '../../../src/shared/async.ts'
 import { runTeam, type TeamRun } from '../../../src/testing/run-team.ts'
 import { connect } from '../../team/scene.ts'
 
@@ -414,6 +415,11 @@ describe('a long message under guards', () => {
       [{ use: 'pattern', deny: '(?:a+b?)+c' }],
       { text: 'aab'.repeat(300_000) },
     ],
+    [
+      'one text, for a pattern that must be in it',
+      [{ use: 'pattern', require: '(?:a+b?)+c' }],
+      { text: `${'aab'.repeat(300_000)}c` },
+    ],
     ['many members of data', ['secrets'], { data }],
   ])('is looked at in slices, so that others have their turn: %s', async (_, guards = [], part) => {
     let ticks = 0
@@ -434,5 +440,52 @@ describe('a long message under guards', () => {
     expect(result.text).toBe('done')
     const [before = 0, after = 0] = marks
     expect(after - before).toBeGreaterThan(6)
+  })
+
+  test.each<[string, NonNullable<Guards['input']>[number], Part]>([
+    ['secrets', 'secrets', { text: 'apikey=a '.repeat(100_000) }],
+    [
+      'a pattern that must be in it',
+      { use: 'pattern', require: '(?:a+b?)+c' },
+      { text: `${'aab'.repeat(100_000)}c` },
+    ],
+    [
+      'a schema',
+      { use: 'json-schema', schema: { type: 'array', items: { anyOf: [{ const: 1 }, {}] } } },
+      { data: Array.from({ length: 120_000 }, () => 'a') },
+    ],
+  ])('makes others wait for one message, not for all of one user: %s', async (_, guard, part) => {
+    const order: string[] = []
+    const all = createDeferred<void>()
+    let begun = 0
+    const mark = (): GuardVerdict => {
+      if (++begun === 4) all.resolve()
+      return { verdict: 'allow' }
+    }
+    const { agent } = guarded({ input: [mark, guard] }, (_message, turn) => {
+      order.push(String(turn.caller.userId))
+      return 'done'
+    })
+    const server = await createServer({
+      agents: [agent],
+      logger: false,
+      auth: {
+        authenticators: [
+          {
+            name: 'header',
+            challenge: 'Header',
+            authenticate: ({ headers }) => ({ userId: headers?.user ?? '' }),
+          },
+        ],
+      },
+    })
+    onTestFinished(() => server.close())
+    const inside = server.dispatch()
+    const send = (user: string) =>
+      inside('SendMessage', { message: userMessage([part]) }, { headers: { user } })
+    const sent = ['ann', 'ann', 'ann', 'ann'].map(send)
+    await all.promise
+    await Promise.all([...sent, send('bob')])
+    expect(order[0]).toBe('bob')
   })
 })

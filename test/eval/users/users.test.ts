@@ -89,6 +89,24 @@ describe('the scripted user', () => {
     expect((await user.next(agentSaid('AAA'), signal)).content).toBe('Yes')
   })
 
+  test('lets others continue while it looks for its patterns in a long text', async () => {
+    const slow = addTask({
+      user_script: { opening: 'Hello', replies: [{ when: '(a+b?)+c', say: 'Yes' }] },
+    })
+    const user = start(scriptedUser, slow)
+    await user.next(agentSaid('Hi'), signal)
+    let [ticks, isOver] = [0, false]
+    const count = (): void => {
+      ticks++
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    const said = `${'aab'.repeat(300_000)}c`
+    expect((await user.next(agentSaid(said), signal)).content).toBe('Yes')
+    isOver = true
+    expect(ticks).toBeGreaterThan(6)
+  })
+
   test('hears the beginning of what is too long for its patterns', async () => {
     const long = addTask({
       user_script: { opening: 'Hello', replies: [{ when: '(?:a?b?){240}x', say: 'Yes' }] },

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { inOnePiece } from '../../../src/shared/async.ts'
 import { PatternFault, parsePattern } from '../../../src/shared/pattern/parse.ts'
 import { compilePattern, Matcher, toProgram } from '../../../src/shared/pattern/pattern.ts'
 
@@ -84,7 +85,7 @@ describe('the steps of a match', () => {
 
   it('are refused where the text is too long to remember them', () => {
     const pattern = compilePattern('(?:a?b?){240}')
-    expect(() => pattern.test('a'.repeat(3_000_000))).toThrow(
+    expect(() => inOnePiece(pattern.testing('a'.repeat(3_000_000)))).toThrow(
       'the text is too long for the pattern',
     )
   })
@@ -133,7 +134,7 @@ it('whatever stands there, it is a pattern or a fault with a place in it', () =>
       try {
         const pattern = compilePattern(source)
         const replaced = pattern.replace(text.replaceAll('#', ''), '#')
-        expect(pattern.test(text.replaceAll('#', ''))).toBe(replaced.includes('#'))
+        expect(inOnePiece(pattern.testing(text.replaceAll('#', '')))).toBe(replaced.includes('#'))
       } catch (thrown) {
         if (!(thrown instanceof PatternFault)) throw thrown
         expect(thrown.position).toBeLessThanOrEqual(source.length)
@@ -147,7 +148,7 @@ it('whatever stands there, it is a pattern or a fault with a place in it', () =>
 function stepsOfAll(program: ReturnType<typeof toProgram>, text: string): number {
   const matcher = new Matcher(program, text)
   for (let from = 0; from <= text.length; ) {
-    const found = matcher.find(from)
+    const found = inOnePiece(matcher.finding(from))
     if (!found) break
     matcher.forget(found.end)
     from = found.end === found.start ? found.end + 1 : found.end
