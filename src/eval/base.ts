@@ -87,16 +87,23 @@ export function messageOf(thrown: unknown): string {
 /**
  * Parses a value from outside, once.
  *
- * @throws ValidationError naming what was parsed and the path of every fault in it.
+ * @throws ValidationError naming what was parsed and the paths of the first faults in it.
  */
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const faults = result.error.issues.map(
-    ({ path, message }) => `${path.join('.') || 'the whole'}: ${message}`,
+  const { issues } = result.error
+  const faults = issues
+    .slice(0, maxFaults)
+    .map(({ path, message }) => `${path.join('.') || 'the whole'}: ${message}`)
+  const more = issues.length - faults.length
+  throw new ValidationError(
+    `Invalid ${what}: ${faults.join('; ')}${more > 0 ? `; and ${more} more` : ''}`,
   )
-  throw new ValidationError(`Invalid ${what}: ${faults.join('; ')}`)
 }
+
+/** How many faults of one value are named. */
+const maxFaults = 20
 
 /** SHA-256 over the sorted JSON of a value. */
 export function hashOf(value: unknown): string {

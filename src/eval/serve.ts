@@ -22,7 +22,7 @@ import { builtInDomains } from './domain/load.ts'
 import { presentName } from './domain/replay.ts'
 import { passRate } from './results/compare.ts'
 import { type EvalResults, requireOwn } from './results/results.ts'
-import { runEvaluation } from './run/evaluate.ts'
+import { type EvaluationBounds, runEvaluation } from './run/evaluate.ts'
 import { loadResults } from './run/journal.ts'
 import type { EvaluationOptions } from './run/plan.ts'
 import { scriptedUser, type UserSimulator } from './users.ts'
@@ -47,6 +47,8 @@ export interface EvaluatorOptions {
   readonly maxSteps?: number
   /** Evaluations at the same time, one caller half of them; 8 if absent. */
   readonly maxEvaluations?: number
+  /** Characters of conversations that are held while evaluations run, of one caller half of them; 200,000,000 if absent. */
+  readonly maxCharacters?: number
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
   /** Where it tells what it does; nowhere if absent. */
@@ -85,8 +87,10 @@ function skill(id: string, name: string, description: string, examples: readonly
  */
 export function createEvaluator(options: EvaluatorOptions): Agent {
   checkArgument('createEvaluator', 'the options', options, 'object')
-  const { maxEvaluations: max = 8 } = options
+  const { maxEvaluations: max = 8, maxCharacters = 200_000_000 } = options
   const running = new SharedBudget({ max, share: Math.ceil(max / 2) })
+  // A caller may have made the agent, which may answer with megabytes for as many steps as there are.
+  const room = new SharedBudget({ max: maxCharacters, share: Math.ceil(maxCharacters / 2) })
   return defineAgent(
     {
       name: 'Corral evaluator',
@@ -94,13 +98,16 @@ export function createEvaluator(options: EvaluatorOptions): Agent {
       description: 'Measures A2A agents: runs evaluations, lists domains, and shows results',
       skills,
     },
-    (message, turn) => answer({ ...options, running }, message, turn),
+    (message, turn) => answer({ ...options, running, room }, message, turn),
   )
 }
 
-/** The options, and how many evaluations run. */
+/** The options, and what runs. */
 interface BoundedEvaluator extends EvaluatorOptions {
+  /** Counts evaluations. */
   readonly running: SharedBudget
+  /** Counts characters of conversations. */
+  readonly room: SharedBudget
 }
 
 async function* answer(
@@ -154,6 +161,9 @@ function readRequest(message: Message): EvaluatorRequest {
   )
 }
 
+/** How many tasks one request may name; their number is looked at before each of them is. */
+const maxTaskIds = 10_000
+
 const positive = z.int().min(1).max(10_000)
 
 const requestShape = {
@@ -161,8 +171,12 @@ const requestShape = {
   num_trials: positive.optional(),
   num_tasks: positive.nullish().transform((n) => n ?? undefined),
   task_ids: z
-    .array(z.union([z.string(), z.number()]).transform(String))
-    .nullish()
+    .custom<readonly unknown[] | null>(
+      (ids) => ids === null || (Array.isArray(ids) && ids.length <= maxTaskIds),
+      `must be a list of at most ${maxTaskIds} ids`,
+    )
+    .pipe(z.array(z.union([z.string(), z.number()]).transform(String)).nullable())
+    .optional()
     .transform((ids) => ids ?? undefined),
   max_steps: positive.optional(),
 }
@@ -200,17 +214,23 @@ async function* run(
   request: RunRequest,
   turn: Turn,
 ): AsyncGenerator<AgentEvent> {
-  const { domains = builtInDomains, running } = options
+  const { domains = builtInDomains, running, room } = options
   const domain = Object.hasOwn(domains, request.domain) ? domains[request.domain] : undefined
   if (!domain) throw new ValidationError('There is no such domain; ask for list_domains')
   mustBeWithin(options, request, domain)
-  const around = checkAgent(options, request.agent_endpoint)
+  const rules = checkAgent(options, request.agent_endpoint)
   const owner = ownerOf(turn)
   const holder = JSON.stringify(owner)
   if (!running.take(holder, 1))
     throw new A2AError('unavailable', 'Too many evaluations run; try again when one has ended', {
       retryAfterSeconds: 60,
     })
+  let taken = 0
+  const takeRoom = (characters: number): boolean => {
+    const isTaken = room.take(holder, characters)
+    if (isTaken) taken += characters
+    return isTaken
+  }
   try {
     const id = newId()
     const path = evaluationPath(options.archive, id)
@@ -221,11 +241,12 @@ async function* run(
       { ...plan, agent: { endpoint: request.agent_endpoint } },
       {
         turn,
-        around,
+        around: { ...rules, takeRoom },
       },
     )
   } finally {
     running.give(holder, 1)
+    room.give(holder, taken)
   }
 }
 
@@ -253,7 +274,7 @@ function mustBeWithin(
 async function* evaluate(
   options: EvaluatorOptions,
   plan: EvaluationOptions & { readonly domain: Domain },
-  { turn, around }: { readonly turn: Turn; readonly around: ReturnType<typeof checkAgent> },
+  { turn, around }: { readonly turn: Turn; readonly around: EvaluationBounds },
 ): AsyncGenerator<AgentEvent> {
   const { clock = systemClock, user = scriptedUser, maxConcurrency = 3, log = silent } = options
   const started = clock.elapsed()
@@ -441,12 +462,10 @@ async function isOwn(path: string, { tenant, user }: EvaluationOwner): Promise<b
 
 /** A caller's evaluations; of the others only the name of the caller is read. */
 async function listOwn(archive: string, owner: EvaluationOwner): Promise<readonly ArchiveEntry[]> {
-  const names = await namesIn(archive)
-  const own = await Promise.all(names.map((name) => isOwn(join(archive, name), owner)))
-  return toEntries(
-    archive,
-    names.filter((_, index) => own[index]),
-  )
+  const own: string[] = []
+  for (const name of await namesIn(archive))
+    if (await isOwn(join(archive, name), owner)) own.push(name)
+  return toEntries(archive, own)
 }
 
 const noResults = 'There are no results of this evaluation'
@@ -478,8 +497,12 @@ async function toEntries(
   archive: string,
   names: readonly string[],
 ): Promise<readonly ArchiveEntry[]> {
-  const entries = await Promise.all(names.map((name) => toEntry(archive, name)))
-  const known = entries.filter((entry) => entry !== undefined)
+  const known: ArchiveEntry[] = []
+  // One after the other: an archive may have more results than a process may open files, and than fit into memory.
+  for (const name of names) {
+    const entry = await toEntry(archive, name)
+    if (entry) known.push(entry)
+  }
   return known.sort((a, b) => (a.timestamp < b.timestamp ? 1 : -1))
 }
 

@@ -130,7 +130,7 @@ export function findJson(text: string): EmbeddedJson[] {
  */
 const maxAttempts = 200
 
-const maxScanned = 10_000_000
+const maxScanned = 4_000_000
 
 /** What was looked at so far adds up in `spent`, over all pieces of one text. */
 function findWithin(text: string, spent: { scanned: number }): EmbeddedJson[] {
@@ -149,17 +149,20 @@ function findWithin(text: string, spent: { scanned: number }): EmbeddedJson[] {
   return found
 }
 
+/** Numbers are compared in a fraction of the time that one-character texts take. */
+const codes = { quote: 34, bracket: 91, backslash: 92, bracketEnd: 93, brace: 123, braceEnd: 125 }
+
 function closingBracket(text: string, start: number): number | undefined {
   let depth = 0
   let inString = false
   for (let i = start; i < text.length; i++) {
-    const char = text[i]
+    const code = text.charCodeAt(i)
     if (inString) {
-      if (char === '\\') i++
-      else if (char === '"') inString = false
-    } else if (char === '"') inString = true
-    else if (char === '{' || char === '[') depth++
-    else if ((char === '}' || char === ']') && --depth === 0) return i + 1
+      if (code === codes.backslash) i++
+      else if (code === codes.quote) inString = false
+    } else if (code === codes.quote) inString = true
+    else if (code === codes.brace || code === codes.bracket) depth++
+    else if ((code === codes.braceEnd || code === codes.bracketEnd) && --depth === 0) return i + 1
   }
   return undefined
 }

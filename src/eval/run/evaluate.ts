@@ -25,21 +25,30 @@ import {
 import { createPlan, type EvaluationOptions, type EvaluationPlan } from './plan.ts'
 import { greeting, type SimulationContext, simulate } from './simulate.ts'
 
+/** What holds where a stranger named the agent. */
+export interface EvaluationBounds extends Pick<EndpointOptions, 'rules'> {
+  /** Takes room for so many characters of a conversation; false where there is none. */
+  readonly takeRoom?: ((characters: number) => boolean) | undefined
+}
+
 /**
  * Runs an evaluation: discovers the agent, runs every task as often as asked, scores what came of it. With `saveTo`
  * each simulation is on disk before the next is counted, and the results and reports are written at the end.
  *
  * @throws ValidationError for options that cannot be run, A2ADiscoveryError or A2AAuthError where the agent cannot be
  * reached; once simulations run, their faults are results.
- * @param around Where requests may go, if a stranger named the agent.
+ * @param around Where requests may go, and how much may be kept of what is said, if a stranger named the agent.
  */
 export async function runEvaluation(
   options: EvaluationOptions,
-  around: Pick<EndpointOptions, 'rules'> = {},
+  { rules, takeRoom }: EvaluationBounds = {},
 ): Promise<EvalResults> {
   checkArgument('runEvaluation', 'the options', options, 'object')
   const plan = createPlan(options)
-  const endpoint = openEndpoint(plan.config, { log: plan.log, clock: plan.clock, ...around })
+  const endpoint = openEndpoint(plan.config, {
+    ...{ log: plan.log, clock: plan.clock },
+    ...(rules && { rules }),
+  })
   try {
     await endpoint.discover(options.signal)
     const journal = await openJournal(options, plan)
@@ -50,7 +59,9 @@ export async function runEvaluation(
       const counter = options.counter ?? (await createTokenCounter())
       const baseline = await warmUp(plan, { endpoint, counter, scorers })
       const lagOf = measureLag()
-      const simulations = await runJobs(options, plan, { endpoint, journal, metricsLog, counter })
+      const simulations = await runJobs(options, plan, {
+        ...{ endpoint, journal, metricsLog, counter, takeRoom },
+      })
       const harness_lag = lagOf()
       const { head } = journal
       const finished = { endpoint, head, simulations, baseline, harness_lag, prices }
@@ -118,6 +129,7 @@ interface RunParts {
   readonly journal: Journal
   readonly metricsLog: MetricsLog
   readonly counter: TokenCounter
+  readonly takeRoom: EvaluationBounds['takeRoom']
 }
 
 async function runJobs(
@@ -150,7 +162,7 @@ async function runJobs(
 function createContext(
   options: EvaluationOptions,
   { domain, user, clock, log, maxSteps, maxErrors, strict }: EvaluationPlan,
-  { endpoint, metricsLog, counter }: Omit<RunParts, 'journal'>,
+  { endpoint, metricsLog, counter, takeRoom }: Omit<RunParts, 'journal'>,
 ): SimulationContext {
   const { judge, scorers = [], prices, signal = new AbortController().signal } = options
   return {
@@ -170,6 +182,7 @@ function createContext(
     log,
     signal,
     turnstile: createTurnstile(),
+    takeRoom,
     metricsLog,
   }
 }

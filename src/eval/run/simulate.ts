@@ -56,6 +56,8 @@ export interface SimulationContext {
   readonly log: Logger
   readonly signal: AbortSignal
   readonly turnstile: Turnstile
+  /** Takes room for so many characters of a conversation; false where there is none. */
+  readonly takeRoom?: ((characters: number) => boolean) | undefined
   /** Where every request's record is written as it comes. */
   readonly metricsLog: MetricsLog
 }
@@ -227,6 +229,8 @@ export interface ConversationOptions {
   readonly log: Logger
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Takes room for so many characters of a conversation; false where there is none. Without a bound if absent. */
+  readonly takeRoom?: ((characters: number) => boolean) | undefined
 }
 
 /** A conversation that is over. */
@@ -292,7 +296,11 @@ class Talk {
     }
   }
 
+  /** @throws SimulationFault where there is no room for it. */
   #note(message: ConversationMessage): void {
+    const { takeRoom } = this.#options
+    if (takeRoom && !takeRoom(charactersOf(message)))
+      throw new SimulationFault('agent_error', 'The conversations are longer than may be kept')
     const turn_idx = this.#messages.length
     const placed = { ...message, turn_idx, timestamp: toTimestamp(this.#clock.now()) }
     this.#messages.push(placed)
@@ -360,6 +368,11 @@ class Talk {
     this.#note(message)
     return message
   }
+}
+
+function charactersOf(message: ConversationMessage): number {
+  const calls = 'tool_calls' in message ? message.tool_calls : undefined
+  return (message.content?.length ?? 0) + (calls ? JSON.stringify(calls).length : 0)
 }
 
 /** The history without what the agent is about to get as new. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import {
   evaluationPath,
   listEvaluations,
 } from '../../../src/eval/serve.ts'
-import { answerParts, userMessage } from '../../../src/protocol/task.ts'
+import { answerParts, textOf, userMessage } from '../../../src/protocol/task.ts'
 import type { Json, SendMessageResponse, StreamResponse } from '../../../src/protocol/types.ts'
 import { bearer } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
@@ -243,6 +243,51 @@ describe('the evaluator with several callers', () => {
     expect(await refused({ num_trials: 3 })).toContain('60 simulations')
     expect(await refused({ num_tasks: 5, num_trials: 9 })).toContain('45 simulations')
     expect(await refused({ num_tasks: 1, max_steps: 51 })).toContain('at most 50')
+  })
+
+  test('says in few words what is wrong with a long list of tasks', async () => {
+    const { ann } = await open()
+    const refused = async (task_ids: readonly Json[]) => {
+      const request = { participants: { agent: 'http://127.0.0.1:9' }, config: { task_ids } }
+      const sent = await ann.sendMessage(JSON.stringify(request))
+      return textOf('task' in sent ? (sent.task.status.message?.parts ?? []) : [])
+    }
+    const long = await refused(Array.from({ length: 50_000 }, () => null))
+    expect(long).toContain('config.task_ids: must be a list of at most 10000 ids')
+    expect(long.length).toBeLessThan(2_000)
+    const wrong = await refused(Array.from({ length: 5_000 }, () => null))
+    expect(wrong).toContain('config.task_ids.0: ')
+    expect(wrong).toContain('and 4980 more')
+  })
+
+  test('keeps no more of what an agent says than there is room for', async () => {
+    const { ann } = await open({ maxCharacters: 400_000 })
+    const words = 'x'.repeat(30_000)
+    const call = { tool_call: { name: 'get_trip', arguments: { id: 'none' } } }
+    let answers = 0
+    const endless = defineAgent({ name: 'Endless' }, (_, turn) => {
+      answers++
+      return turn.reply([{ text: words }, { data: call }])
+    })
+    const agent_endpoint = await serveAgent(endless)
+    const sent = await ask(ann, 'run_evaluation', { agent_endpoint, num_tasks: 3, num_trials: 4 })
+    const { evaluation_id } = sent as { evaluation_id: string } // the artifact's data has it
+    const results = await ask(ann, 'get_evaluation_results', { evaluation_id })
+    expect(JSON.stringify(results)).toContain('The conversations are longer than may be kept')
+    expect(answers).toBeLessThan(20)
+  })
+
+  test('lists an archive of more evaluations than a process may open files', async () => {
+    const { archive, ann } = await open()
+    const agent_endpoint = await serveAgent(createIdleAgent())
+    const sent = await ask(ann, 'run_evaluation', { agent_endpoint, task_ids: ['departed'] })
+    const { evaluation_id } = sent as { evaluation_id: string } // the artifact's data has it
+    for (let i = 0; i < 300; i++)
+      await cp(join(archive, evaluation_id), join(archive, `copy-${i}`), { recursive: true })
+    const main = join(import.meta.dirname, '../../../src/cli/main.ts')
+    const list = `ulimit -n 100; exec ${process.execPath} --import tsx ${main} eval list --json --dir ${archive}`
+    const { evaluations } = JSON.parse(execFileSync('sh', ['-c', list], { encoding: 'utf8' }))
+    expect(evaluations).toHaveLength(301)
   })
 
   test('runs a bounded number at the same time, one caller half of them', async () => {
