@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { createFold, type Fold } from '../../src/protocol/fold.ts'
 import { canTransition, isTerminal, taskStates, textOf } from '../../src/protocol/task.ts'
-import type { Message, Part, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
+import type {
+  Artifact,
+  Message,
+  Part,
+  StreamResponse,
+  Task,
+  TaskState,
+} from '../../src/protocol/types.ts'
 
 const ids = { taskId: 't', contextId: 'c' }
 
@@ -41,6 +48,8 @@ const word = fc.string({ maxLength: 4 })
 const part: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ text: word }),
   fc.record({ text: word, mediaType: fc.constant('text/markdown') }),
+  fc.record({ text: word, filename: fc.constant('notes.txt') }),
+  fc.record({ text: word, metadata: fc.constant({ lang: 'en' }) }),
   fc.record({ data: fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<null> }), // any JSON; null stands for all of it
 )
 const artifactEvent: fc.Arbitrary<StreamResponse> = fc
@@ -120,13 +129,73 @@ describe('folding events into a task', () => {
   })
 
   test('takes a snapshot event for the whole truth', () => {
-    const whole: Task = { ...start, status: { state: 'TASK_STATE_WORKING' }, history: [say('m9')] }
+    const whole: Task = {
+      id: 'peer task',
+      contextId: 'peer context',
+      status: { state: 'TASK_STATE_WORKING' },
+      history: [say('m9')],
+      metadata: { from: 'peer' },
+    }
     expect(foldAll([chunk('gone', false), { task: whole }]).snapshot()).toEqual(whole)
+    const { metadata: _, ...bare } = whole
+    expect(foldAll([{ task: bare }], {}, whole).snapshot()).toEqual(bare)
+  })
+
+  test('a chunk after a snapshot event continues its artifact at the place that the snapshot gave it', () => {
+    const names = Array.from({ length: 12 }, (_, i) => `a${i}`)
+    const begun = names.map((name) => chunk(`${name} `, false, name))
+    const artifacts = names
+      .map((artifactId) => ({ artifactId, parts: [{ text: `${artifactId} ` }] }))
+      .reverse()
+    // The first chunk is found among many artifacts, and so is each of the later ones.
+    const fold = foldAll([...begun, chunk('before', true, 'a0'), { task: { ...start, artifacts } }])
+    for (const name of names) fold.apply(chunk(`more of ${name}`, true, name))
+    const texts = fold.snapshot().artifacts?.map(({ parts }) => textOf(parts))
+    expect(texts).toEqual(names.map((name) => `${name} more of ${name}`).reverse())
+  })
+
+  test('a chunk adds what it says of its artifact, and leaves what it does not mention', () => {
+    const artifact = {
+      artifactId: 'a',
+      name: 'first',
+      description: 'old',
+      metadata: { a: 1, b: 1 },
+    }
+    const extensions = ['urn:x']
+    const told: readonly Partial<Artifact>[] = [
+      { description: 'new' },
+      { metadata: { b: 2, c: 3 } },
+      { extensions },
+    ]
+    const events = told.map(
+      (more): StreamResponse => ({
+        artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [], ...more }, append: true },
+      }),
+    )
+    const begin = { artifactUpdate: { ...ids, artifact: { ...artifact, parts: [] } } }
+    expect(foldAll([begin, ...events]).snapshot().artifacts).toEqual([
+      {
+        ...{ artifactId: 'a', name: 'first', description: 'new', parts: [], extensions },
+        metadata: { a: 1, b: 2, c: 3 },
+      },
+    ])
+  })
+
+  test('messages of the user and the agent are two, even where both have one id', () => {
+    const asked: Message = { ...say('m1'), role: 'ROLE_USER' }
+    const fold = createFold(start)
+    fold.hear(asked)
+    fold.apply({ message: say('m1') })
+    expect(fold.snapshot().history).toEqual([asked, say('m1')])
   })
 
   test('gives the same snapshot until something happens', () => {
-    const fold = foldAll([chunk('a', false)])
+    const fold = foldAll([chunk('a', false), chunk('b')])
     expect(fold.snapshot()).toBe(fold.snapshot())
+    fold.compact()
+    expect(fold.snapshot().artifacts?.[0]?.parts).toEqual([{ text: 'ab' }])
+    fold.hear(say('m1'))
+    expect(fold.snapshot().history).toEqual([say('m1')])
   })
 })
 
@@ -177,7 +246,7 @@ describe('compacting', () => {
       fold.compact()
       const merged = fold.snapshot().artifacts?.[0]?.parts ?? []
       const isPlain = (item: Part | undefined): boolean =>
-        item !== undefined && 'text' in item && !item.mediaType
+        item !== undefined && 'text' in item && Object.keys(item).length === 1
       expect(textOf(merged)).toBe(textOf(parts))
       expect(merged.filter((item) => !isPlain(item))).toEqual(
         parts.filter((item) => !isPlain(item)),

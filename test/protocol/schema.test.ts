@@ -186,6 +186,18 @@ describe('limits', () => {
     expect(() => send(parts(100_000))).toThrow(A2AError)
   })
 
+  test('free JSON of an answer nests up to 64 levels, whatever a server lets requests nest', () => {
+    const task = (levels: number): unknown => ({
+      ...{ id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } },
+      artifacts: [{ artifactId: 'a', parts: [{ data: nest(levels) }] }],
+      metadata: { deep: nest(levels - 1) },
+    })
+    expect(() => parseTask(task(64))).not.toThrow()
+    const error = faultOf(() => parseTask(task(65)))
+    expect(error.code).toBe('invalidAgentResponse')
+    expect(fields(error).map((field) => field.split(/[.[]/)[0])).toEqual(['artifacts', 'metadata'])
+  })
+
   test('K013: a message has at most a thousand parts', () => {
     const parts = Array.from({ length: 1001 }, () => ({ text: 'a' }))
     expect(fields(faultOf(() => send({ ...hello, parts })))).toEqual(['message.parts'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { copyOf, isSame } from '../../src/shared/json.ts'
+import { copyOf, isLongerThan, isSame, isShallow } from '../../src/shared/json.ts'
 
 test('a copy shares nothing that can be changed', () => {
   const original = { list: [{ a: 1 }, [2]], deep: { er: { b: null } }, text: 'x' }
@@ -46,4 +46,14 @@ test.each([
 ])('%j is not %j', (a, b) => {
   expect(isSame(a, b)).toBe(false)
   expect(isSame(b, a)).toBe(false)
+})
+
+test('a value is shallow up to 64 levels, and its length is measured as deep', () => {
+  const nest = (levels: number): unknown => {
+    let value: unknown = 'x'.repeat(1_000)
+    for (let i = 0; i < levels; i++) value = [value]
+    return value
+  }
+  expect([isShallow(nest(64)), isShallow(nest(65))]).toEqual([true, false])
+  expect([isLongerThan(nest(64), 500), isLongerThan(nest(65), 500)]).toEqual([true, false])
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { historyExtension, usageExtension } from '../../src/protocol/extensions.ts'
 import { textOf } from '../../src/protocol/task.ts'
-import type { SchedulerConfig, TeamConfig } from '../../src/team/config.ts'
+import type { BudgetConfig, SchedulerConfig, TeamConfig } from '../../src/team/config.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { defineTeam, Team } from '../../src/team/team.ts'
 import { InvalidTeamError } from '../../src/team/validate.ts'
@@ -306,10 +306,17 @@ describe('nesting', () => {
   })
 
   test('a message that has passed too many teams is refused', async () => {
-    const hops = Array.from({ length: 17 }, (_, i) => `hop-${i}`)
-    await expect(runTurn(nest(1, member('leaf')), createTurn('go', { hops }))).rejects.toThrow(
-      'passed more than 16 teams',
-    )
+    const passed = (count: number, budget?: BudgetConfig) => {
+      const hops = Array.from({ length: count }, (_, i) => `hop-${i}`)
+      const scheduler = { type: 'workflow', steps: [{ agentId: 'leaf' }] } as const
+      const agents = { leaf: member('leaf') }
+      const team = defineTeam({ id: 't', name: 't', agents, scheduler, ...(budget && { budget }) })
+      return runTurn(team, createTurn('go', { hops }))
+    }
+    await expect(passed(16)).resolves.toBeDefined()
+    await expect(passed(17)).rejects.toThrow('passed more than 16 teams')
+    await expect(passed(2, { maxDepth: 2 })).resolves.toBeDefined()
+    await expect(passed(3, { maxDepth: 2 })).rejects.toThrow('passed more than 2 teams')
   })
 })
 
