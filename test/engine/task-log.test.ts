@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { Task } from '../../src/protocol/types.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
+import { faulty } from '../fixtures/faulty-store.ts'
 import { ask, createEngineFor, taskOf } from './scene.ts'
 
 const limits = { maxTaskBytes: 20_000, maxTaskEvents: 10, maxContextBytes: 1_000 }
@@ -11,6 +13,29 @@ const artifact = { artifactId: 'a', parts: [{ text: 'x' }] }
 function reasonOf({ status }: Task): string {
   return textOf(status.message?.parts ?? [])
 }
+
+describe('an agent that says more than the store takes at once waits for it', () => {
+  test.each([
+    ['after so many records', 700, 10],
+    ['after so many bytes', 100, 8 * 1024],
+  ])('%s', async (_, count, length) => {
+    const talker = defineAgent({ name: 'Talker' }, async function* () {
+      for (let i = 0; i < count; i++) yield 'x'.repeat(length)
+    })
+    // While a commit is under way, an agent that did not wait would say everything.
+    const delay = async (): Promise<void> => {
+      for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const store = faulty(createMemoryStore(), { delay })
+    const { engine } = createEngineFor(talker, { store })
+    const task = taskOf(await ask(engine, 'go'))
+    expect(textOf(task.artifacts?.[0]?.parts ?? [])).toHaveLength(count * length)
+    const writes = store.seen.flat().filter((write) => write.type === 'task')
+    expect(Math.max(...writes.map(({ records }) => records.length))).toBeLessThan(256 + 10)
+    expect(Math.max(...writes.map(({ bytes = 0 }) => bytes))).toBeLessThan(256 * 1024 + 10_000)
+    expect(writes.length).toBeGreaterThan(2)
+  })
+})
 
 describe('a task that grows too large', () => {
   test('fails at its number of events, with the reason', async () => {

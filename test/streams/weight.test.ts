@@ -67,3 +67,20 @@ describe.each(Object.entries(kinds))('large %s', (_, event) => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(11)
   })
 })
+
+test.each([
+  ['up to 256', 256, false],
+  ['more', 257, true],
+])(
+  'of small records, %s that wait for a reader who takes nothing are left to the log: %i, %s',
+  async (_, count, isLeft) => {
+    const status = { state: 'TASK_STATE_WORKING', timestamp: '2026-01-01T00:00:00.000Z' } as const
+    const log = recordsOf({ statusUpdate: { ...ids, status } }, count)
+    const { hub, watcher, reads } = watch(log, false)
+    for (const record of log) hub.publish('t', [record])
+    let seen = 0
+    for await (const batch of watcher) seen += batch.length
+    expect(seen).toBe(count)
+    expect(reads() > 0).toBe(isLeft)
+  },
+)

@@ -208,6 +208,34 @@ export function describeWrites(under: StoreUnderTest): void {
       expect(await store.commit(same)).toEqual([{ version: 1 }, { existing: 'x' }])
     })
 
+    test('count only where a task begins', async () => {
+      const { store } = under
+      await store.commit([write('first', { idempotencyKey: 'k' }), write('other')])
+      const later = { expectedVersion: 1, idempotencyKey: 'k' }
+      expect(await store.commit([write('first', later)])).toEqual([{ version: 2 }])
+      expect(await store.commit([write('other', later)])).toEqual([{ version: 2 }])
+      const unused = { expectedVersion: 2, idempotencyKey: 'late' }
+      expect(await store.commit([write('other', unused)])).toEqual([{ version: 3 }])
+      expect(await store.findByKey(scope, 'k')).toBe('first')
+      expect(await store.findByKey(scope, 'late')).toBeUndefined()
+      expect(await store.commit([write('new', { idempotencyKey: 'late' })])).toEqual([
+        { version: 1 },
+      ])
+      expect(await store.findByKey(scope, 'late')).toBe('new')
+    })
+
+    test('differ however long they are, and lead back to a task that was sent twice itself', async () => {
+      const { store } = under
+      const long = 'k'.repeat(600)
+      const keyed = (id: string, idempotencyKey: string) =>
+        store.commit([write(id, { idempotencyKey })])
+      expect(await keyed('a', `${long}a`)).toEqual([{ version: 1 }])
+      expect(await keyed('b', `${long}b`)).toEqual([{ version: 1 }])
+      expect(await keyed('b', `${long}b`)).toEqual([{ existing: 'b' }])
+      expect(await store.findByKey(scope, `${long}a`)).toBe('a')
+      expect(await store.findByKey(scope, long)).toBeUndefined()
+    })
+
     test('are free again when their task is deleted', async () => {
       const { store } = under
       await store.commit([write('t', { idempotencyKey: 'k' })])
