@@ -6,10 +6,17 @@ import { withOutputSchema } from '../../src/agents/output/with-schema.ts'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
 import { toDataSchema } from '../../src/agents/schema.ts'
 import { asTool, defineTool } from '../../src/agents/tools.ts'
-import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/extensions.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
+import {
+  toFinishMetadata,
+  toUsageMetadata,
+  type Usage,
+  usageOf,
+} from '../../src/protocol/extensions.ts'
 import type { Json } from '../../src/protocol/types.ts'
 import { runServer } from '../../src/server/node/run.ts'
 import { createServer } from '../../src/server/server.ts'
+import { createDeferred } from '../../src/shared/async.ts'
 import { silent } from '../../src/shared/log.ts'
 import type { BudgetConfig, Step } from '../../src/team/config.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
@@ -382,7 +389,60 @@ describe('a run that is repeated after a crash', () => {
     )
     expect([asked, server.requests.length]).toEqual([2, 5])
   })
+
+  /** Runs a team until its member `other` is asked, where the process dies; gives what runs it again. */
+  async function dieInOther(make: (other: Agent) => Team) {
+    const said: string[] = []
+    const [saved, steps] = [new Map(), new Map()]
+    const stuck = createDeferred<void>()
+    const other = member('other', (text, turn: Turn) => {
+      said.push('other')
+      if (said.filter((id) => id === 'other').length > 1)
+        return { ...turn.reply(text), metadata: toUsageMetadata({ ...none, inputTokens: 5 }) }
+      stuck.resolve()
+      return new Promise<string>(() => {})
+    })
+    const team = make(other)
+    void runTurn(team, createTurn('x', { saved, steps }))
+    await stuck.promise
+    // What the process that died would still do reaches nobody.
+    const setup = { saved: new Map(saved), steps: new Map(steps) }
+    return { said, again: () => runTurn(team, createTurn('x', setup)) }
+  }
+
+  test('holds the limit of a team around against what failed in a nested one before', async () => {
+    const first = member('first', (_text, turn: Turn) => {
+      turn.account?.spend({ ...none, costUsd: 0.03 })
+      throw new A2AError('agentUnavailable', 'not now')
+    })
+    const { said, again } = await dieInOther((other) => {
+      const call = { agentId: 'first', maxRetries: 0, fallbackAgentId: 'other' }
+      const inner = workflow({ first, other }, [call], { id: 'inner' })
+      return workflow({ inner }, [{ agentId: 'inner' }], { budget: { maxCostUsd: 0.05 } })
+    })
+    await expect(again()).rejects.toThrow('budget of 0.05 USD: 0.06 are spent')
+    expect([first.asked.length, said]).toEqual([2, ['other']])
+  })
+
+  test('adds what a fallback reports to all tries that failed, before and after', async () => {
+    const first = member('first', (text, turn: Turn) => ({
+      ...turn.reply(text),
+      metadata: {
+        ...toUsageMetadata({ ...none, inputTokens: 10 }),
+        ...toFinishMetadata('length'),
+      },
+    }))
+    const { again } = await dieInOther((other) => {
+      const call = { agentId: 'first', failOn: ['length'], fallbackAgentId: 'other' } as const
+      return workflow({ first, other }, [call])
+    })
+    const last = (await again()).at(-1)
+    const isStatus = typeof last === 'object' && 'statusUpdate' in last
+    expect(isStatus && usageOf(last.statusUpdate.metadata)).toMatchObject({ inputTokens: 25 })
+  })
 })
+
+const none = { inputTokens: 0, outputTokens: 0 }
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
