@@ -10,6 +10,7 @@ import { runServer, type StartedServer } from '../server/node/run.ts'
 import type { ServerOptions } from '../server/options.ts'
 import { createServer, type Server, serverOptions } from '../server/server.ts'
 import { isPromiseLike } from '../shared/async.ts'
+import { isFields } from '../shared/json.ts'
 import { checkArgument, checkOptions } from '../shared/options.ts'
 import { trimEnd } from '../shared/text.ts'
 import { fromTaskStore } from '../store/custom.ts'
@@ -124,7 +125,7 @@ export class A2AServer {
   authExtractor(extract: AuthExtractor, options: { readonly required?: boolean } = {}): this {
     checkArgument('authExtractor', 'the extractor', extract, 'function')
     checkOptions('authExtractor', options, { required: 'boolean' })
-    this.#extract = extract
+    this.#extract = async (headers) => withCamelNames(await extract(headers))
     this.#required = options.required ?? true
     return this
   }
@@ -168,6 +169,7 @@ export class A2AServer {
    * @throws Error if no address was given, or it cannot be listened on.
    */
   async run(options: RunOptions = {}): Promise<RunningServer> {
+    checkOptions('run', options, { signals: 'boolean' })
     const address = this.#address
     if (!address) throw new Error('Say where to listen, for example .bind("0.0.0.0:8080")')
     const { logger, clock } = this.#options
@@ -250,6 +252,17 @@ export class A2AServer {
   }
 }
 
+/** A caller under the names that a2a-rs has for it, `user_id` and `access_token`, as programs in JavaScript give them. */
+function withCamelNames(found: AuthContext | undefined): AuthContext | undefined {
+  if (!isFields(found) || !('user_id' in found)) return found
+  const { user_id, access_token, ...rest } = found
+  const named = {
+    userId: user_id,
+    ...(access_token !== undefined && { accessToken: access_token }),
+  }
+  return { ...named, ...rest } as AuthContext // whether it names a user is checked with every caller
+}
+
 /**
  * An address in one string: `0.0.0.0:8080`, `[::1]:8080`, or `:8080` for all interfaces.
  * @throws Error for what is no address.
@@ -279,7 +292,9 @@ function toAgent(backend: Backend, baseUrl: () => string): Agent {
 
 /** An agent that is what a card says, where there is one. */
 export function withCard(agent: Agent, card: CardDraft | undefined): Agent {
-  return card ? wrapAgent(agent, { info: () => infoFromCard(card) }) : agent
+  if (!card) return agent
+  const info = infoFromCard(card)
+  return wrapAgent(agent, { info: () => info })
 }
 
 function isStore(store: Store | TaskStore): store is Store {

@@ -26,6 +26,7 @@ import type {
   SendMessageRequest,
 } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
+import { checkArgument } from '../shared/options.ts'
 
 /** One turn of a conversation. */
 export type Message = A2A.Message
@@ -221,6 +222,7 @@ const usualModes = ['text/plain', 'application/json']
 
 /** Makes a card: `AgentCard({ name, description, url, version, capabilities, skills, provider })`. */
 export function AgentCard(draft: CardDraft): AgentCard {
+  checkDraft(draft)
   const { name, description, version, provider, skills, supportedInterfaces: _, ...rest } = draft
   const url = draft.url ?? 'http://localhost:8000'
   return {
@@ -304,6 +306,7 @@ export interface SkillDraft
 
 /** The info behind a card: its skills become abilities, so that every shape of card can show them. */
 export function infoFromCard(card: CardDraft): AgentInfo {
+  checkDraft(card)
   const skills = (card.skills ?? []).map(toSkill)
   return {
     id: toId(card.name),
@@ -313,6 +316,18 @@ export function infoFromCard(card: CardDraft): AgentInfo {
     metadata: {},
     details: { ...detailsOf(card), skills },
   }
+}
+
+/** Cards of A2A 0.2 say how callers authenticate, which secures nothing: only a server checks credentials. */
+function checkDraft(card: CardDraft): void {
+  checkArgument('AgentCard', 'the card', card, 'object')
+  checkArgument('AgentCard', 'name', card.name, 'string')
+  if (!('authentication' in card) || card.authentication === undefined) return
+  const { type } = Object(card.authentication)
+  if (type !== 'none')
+    throw new TypeError(
+      'AgentCard: authentication is for the server: createA2AServer({ authentication }), or .authExtractor()',
+    )
 }
 
 function detailsOf(card: CardDraft): NonNullable<AgentInfo['details']> {

@@ -1,6 +1,7 @@
 import type { Agent, AgentEvent, Turn } from '../agents/agent.ts'
 import { fromRunnable, type Runnable } from '../agents/function.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { anonymous } from '../protocol/operations.ts'
 import { textOf } from '../protocol/task.ts'
 import type {
   CancelTaskRequest,
@@ -17,7 +18,7 @@ import { toFetch } from '../server/fetch.ts'
 import { type Listening, runServer } from '../server/node/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { newId } from '../shared/ids.ts'
-import { checkOptions, type OptionTable } from '../shared/options.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { TaskStore } from '../store/task-store.ts'
 import { type AuthConfig, toAuthenticator, withCard } from './a2a-server.ts'
@@ -180,9 +181,10 @@ const applicationOptions: OptionTable<ApplicationOptions> = {
 export function A2AFastAPIApplication(options: ApplicationOptions): A2AApplication {
   checkOptions('A2AFastAPIApplication', options, applicationOptions)
   const { agentCard, httpHandler } = options
+  const agent = withCard(fromRequestHandler(httpHandler), agentCard)
   const open = async (): Promise<Opened> => {
     const server = await createServer({
-      agents: [withCard(fromRequestHandler(httpHandler), agentCard)],
+      agents: [agent],
       enforceInputModes: false,
       ...(agentCard.url !== undefined && { publicUrl: agentCard.url }),
     })
@@ -233,6 +235,7 @@ class Applications {
     return {
       fetch: async (request) => (await open()).fetch(request),
       listen: async (port, host) => {
+        checkArgument('listen', 'the port', port, 'number')
         const { server } = await open()
         try {
           return await runServer(server, { port, ...(host && { host }) })
@@ -308,7 +311,7 @@ export function fromAgent(agent: Agent, taskStore?: TaskStore): FullRequestHandl
 const byContext: Authenticator = {
   name: 'context',
   challenge: 'Context',
-  authenticate: ({ auth }) => auth,
+  authenticate: ({ auth }) => (auth?.userId ? auth : anonymous),
 }
 
 async function open(agent: Agent, taskStore?: TaskStore): ReturnType<typeof createServer> {

@@ -295,7 +295,12 @@ export class ServerContext {
     for (const [id, mount] of mounts) this.#retired.set(id, mount)
     mounts.clear()
     for (const one of named) {
-      const { id } = one
+      const { id, info } = one
+      if (this.auth.open && info.details?.securityRequirements?.length)
+        logger.warn(
+          { agent: id },
+          'The card asks for credentials, but the server lets everyone call',
+        )
       const known = this.#retired.get(id)
       known?.setAgent(one)
       const mount = known ?? new Mount(this, one)

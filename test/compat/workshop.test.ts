@@ -1,12 +1,19 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
+  A2AFastAPIApplication,
+  A2AServer,
+  AgentCard,
+  type CardDraft,
   createA2AServer,
   InMemoryTaskStore,
+  type MessageHandler,
   TaskNotFoundError,
   type WorkshopApp,
   type WorkshopOptions,
+  WorkshopRequestHandler,
   type WorkshopServer,
 } from '../../src/compat/index.ts'
+import type { Logger } from '../../src/index.ts'
 import { get, post, rpc } from '../acceptance/serve.ts'
 
 function open(options: WorkshopOptions = {}): WorkshopApp {
@@ -122,6 +129,42 @@ describe('W-1: the server of 003', () => {
     const authentication = given as unknown as NonNullable<WorkshopOptions['authentication']>
     expect(() => createA2AServer({ authentication })).toThrow(words)
   })
+})
+
+test.each([[{ type: 'bearer' }], [{ schemes: ['bearer'] }], [null], ['none']])(
+  'S003-2: a card cannot say who may call, so one that does is an error: %j',
+  async (authentication) => {
+    const card = { name: 'A', authentication } as CardDraft
+    const words = 'authentication is for the server'
+    expect(() => AgentCard(card)).toThrow(words)
+    const httpHandler = new WorkshopRequestHandler({ run: () => '' }, new InMemoryTaskStore())
+    expect(() => A2AFastAPIApplication({ agentCard: card, httpHandler })).toThrow(words)
+    const handler = {
+      handleMessage: () => ({}),
+      agentCard: () => card,
+    } as unknown as MessageHandler
+    for (const server of [new A2AServer(httpHandler, card), new A2AServer(handler)])
+      await expect(server.bind('127.0.0.1:0').run({ signals: false })).rejects.toThrow(words)
+  },
+)
+
+test('S003-2: a card that asks for credentials where the server does not is a warning', async () => {
+  const warnings: object[] = []
+  const logger: Logger = {
+    error: () => {},
+    warn: (facts, words) => warnings.push([facts, words]),
+    info: () => {},
+    debug: () => {},
+  }
+  const card = { name: 'A', securityRequirements: [{ schemes: { bearer: { list: [] } } }] }
+  const running = await new A2AServer(() => '', card)
+    .bind('127.0.0.1:0')
+    .configure({ logger })
+    .run({ signals: false })
+  await running.close()
+  expect(warnings).toEqual([
+    [{ agent: 'a' }, 'The card asks for credentials, but the server lets everyone call'],
+  ])
 })
 
 test('S003-2: an option of another name opens nothing', () => {

@@ -226,6 +226,24 @@ describe('who may do what', () => {
     await expectAnswer(ask(url, { 'x-user': 'ann' }), 'ann')
   })
 
+  test.each<[unknown]>([[{}], [{ userId: '' }], [{ userId: 5 }], ['ann'], [true]])(
+    'a caller whom the extractor gives without a name, as %j, is rejected',
+    async (caller) => {
+      const url = await serveWith(extractor(() => caller as { userId: string }))
+      expect((await ask(url)).status).toBe(401)
+    },
+  )
+
+  test("the words of a2a-rs name a caller where its builder's extractor gives them", async () => {
+    const caller = { user_id: 'ann', access_token: 't' }
+    const server = await new A2AServer(mirror)
+      .bind('127.0.0.1:0')
+      .authExtractor(() => caller as unknown as { userId: string })
+      .run({ signals: false })
+    await expectAnswer(ask(server.url), 'ann')
+    await server.close()
+  })
+
   test('the card and the health of a server are for anyone', async () => {
     const url = await serveWith(bearer({ tokens: { t: 'ann' } }))
     expect((await get(`${url}/.well-known/agent-card.json`)).status).toBe(200)

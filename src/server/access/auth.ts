@@ -153,12 +153,20 @@ async function attempt(
   refusals: Refusal[],
 ): Promise<AuthContext | undefined> {
   try {
-    return await authenticator.authenticate(call)
+    const auth = await authenticator.authenticate(call)
+    if (auth && auth !== anonymous) mustNameUser(auth)
+    return auth
   } catch (cause) {
     if (cause instanceof A2AError && cause.code === 'forbidden') throw cause
     refusals.push({ name: authenticator.name, cause })
     return undefined
   }
+}
+
+/** Callers without a name would share their tasks; who lets in the anonymous says so. */
+function mustNameUser(auth: unknown): void {
+  const { userId } = Object(auth)
+  if (typeof userId !== 'string' || userId === '') throw refused('What it gave names no userId')
 }
 
 /** What each scheme that a server knows by name is made of. */
