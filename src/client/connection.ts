@@ -1,3 +1,4 @@
+import { ranchBinding } from '../bindings/dialects/ranch-card.ts'
 import type { HttpSend } from '../bindings/http.ts'
 import { chooseInterface, toMajorMinor } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -19,7 +20,7 @@ import {
 import { type CardTerms, type Credentials, toCardAuth } from './auth/card-auth.ts'
 import { fetchOver } from './auth/oauth.ts'
 import { type ClientConfig, JsonRpcTransport, RestTransport, type Transport } from './config.ts'
-import { type CardCache, createCardCache } from './discovery.ts'
+import { type CardCache, createCardCache, toBaseUrl } from './discovery.ts'
 import {
   type HttpClient,
   isConnectFailure,
@@ -187,7 +188,7 @@ function mayAppear(error: unknown): boolean {
 /** Where the card is looked for: the server's URL, or what is left of an endpoint without its usual path. */
 function cardUrl(config: ClientConfig): string | undefined {
   if ('serverUrl' in config) return config.serverUrl
-  if ('transport' in config) return config.transport.url.replace(/(\/v1)?\/rpc\/?$/, '/')
+  if ('transport' in config) return toBaseUrl(config.transport.url)
   return undefined
 }
 
@@ -293,6 +294,8 @@ const wires: Readonly<
   'JSONRPC 0.3': (url, tenant) => new JsonRpcTransport(url, { dialect: '0.3', ...tenant }),
   'HTTP+JSON 1.0': (url, tenant) => new RestTransport(url, { dialect: '1.0', ...tenant }),
   'HTTP+JSON 0.3': (url, tenant) => new RestTransport(url, { dialect: '0.3', ...tenant }),
+  [`${ranchBinding.toUpperCase()} 0.3`]: (url, tenant) =>
+    new JsonRpcTransport(url, { dialect: 'ranch', ...tenant }),
 }
 
 /** What a client accepts of a card's offers. */
@@ -338,8 +341,14 @@ function noneFits(card: AgentCard, options: WireOptions): string {
   return `${card.name} offers ${offered}; this client speaks ${spoken}`
 }
 
-/** The interfaces that fit, in the order in which they are tried. */
+/** The interfaces that fit, in the order in which they are tried; RANCH where nothing else does. */
 function usableInterfaces(card: AgentCard, options: WireOptions): readonly AgentInterface[] {
+  const usual = fittingInterfaces(card, options)
+  if (usual.length > 0 || options.bindings) return usual
+  return fittingInterfaces(card, { ...options, bindings: [ranchBinding] })
+}
+
+function fittingInterfaces(card: AgentCard, options: WireOptions): readonly AgentInterface[] {
   const { bindings = everyBinding, versions = everyVersion, onlyTls } = options
   let left = card.supportedInterfaces.filter(
     ({ url }) => urlFault(url) === undefined && (!onlyTls || url.startsWith('https:')),

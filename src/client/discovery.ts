@@ -1,5 +1,6 @@
 import type { JSONWebKeySet } from 'jose'
 import { receiveCard } from '../bindings/client-wire.ts'
+import { readRanchCard } from '../bindings/dialects/ranch-card.ts'
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { isKeySet, requireSignature } from '../protocol/signature.ts'
@@ -59,6 +60,8 @@ interface CachedCard {
   readonly storable: boolean
   /** Who has seen it. */
   readonly verify: CardVerifier | undefined
+  /** Whether it is the answer to RANCH's `agent/card`; `source` is then the endpoint. */
+  readonly isRanch?: boolean
 }
 
 /**
@@ -75,7 +78,8 @@ export function createCardCache(options: CardCacheOptions = {}): CardCache {
 
   async function refresh(url: string, { send, verify }: CardRequest): Promise<CachedCard> {
     const known = believed(cards.get(url), verify)
-    const freshUntil = (reply: ClientReply): number => clock.elapsed() + lifetimeMs(reply, ttlMs)
+    const freshUntil = (reply: Pick<ClientReply, 'headers'>): number =>
+      clock.elapsed() + lifetimeMs(reply, ttlMs)
     const options = { send, known, freshUntil, clock, ...(verify && { verify }) }
     const fetched = await fetchCard(url, options)
     cards.delete(url)
@@ -120,7 +124,7 @@ function believed<T extends { readonly verify: CardVerifier | undefined }>(
 }
 
 /** How long a reply may be believed: `Cache-Control`, but no longer than `ttlMs`. */
-function lifetimeMs(reply: ClientReply, ttlMs: number): number {
+function lifetimeMs(reply: Pick<ClientReply, 'headers'>, ttlMs: number): number {
   const control = reply.headers['cache-control']?.toLowerCase() ?? ''
   if (/\bno-(cache|store)\b/.test(control)) return 0
   const maxAge = /\bmax-age\s*=\s*"?(\d+)/.exec(control)?.[1]
@@ -132,18 +136,23 @@ function lifetimeMs(reply: ClientReply, ttlMs: number): number {
 interface FetchCardOptions {
   readonly send: HttpSend
   readonly known: CachedCard | undefined
-  readonly freshUntil: (reply: ClientReply) => number
+  readonly freshUntil: (reply: Pick<ClientReply, 'headers'>) => number
   readonly verify?: CardVerifier
   readonly clock: Clock
 }
 
 /**
- * Fetches the card of an agent from its base URL, or from a URL that is the card's own. Cards of 0.3 are translated.
+ * Fetches the card of an agent from its base URL, from the URL of its endpoint (`…/rpc`), or from a URL that is the card's
+ * own. Cards of 0.3 are translated. A server without a card is asked for RANCH's.
  *
  * @throws A2AError `agentUnavailable` where there is no card, `invalidAgentResponse` where it is not one.
  */
 export async function fetchCard(url: string, options: FetchCardOptions): Promise<CachedCard> {
   const { send, known, clock } = options
+  if (known?.isRanch) {
+    const again = await askRanch(known.source, options)
+    return again ?? fetchCard(url, { ...options, known: undefined })
+  }
   let said = ''
   for (const source of known ? [known.source] : candidates(url)) {
     const reply = await ask(send, source, known)
@@ -153,25 +162,84 @@ export async function fetchCard(url: string, options: FetchCardOptions): Promise
     }
     if (reply.status === 200) return read(reply, source, options)
     said ||= messageIn(await reply.text(maxSmallBytes))
-    if (reply.status !== 404) throw refusal(reply, source, clock)
+    if (!hasNone.has(reply.status)) throw refusal(reply, source, clock)
   }
   // The place that served the card before may have moved to the other name.
   if (known) return fetchCard(url, { ...options, known: undefined })
+  const endpoint = ranchEndpoint(url)
+  const spoken = endpoint === undefined ? undefined : await askRanch(endpoint, options)
+  if (spoken) return spoken
   throw new A2AError('agentUnavailable', `No agent card at ${shown(url)}${said && `: ${said}`}`)
 }
 
 /** Where a card is looked for below a base URL: the name of 0.3 and 1.0, then the older one. */
 const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json']
 
-/** The URLs at which a card may be, in order. */
+/** What servers answer that have nothing at a path, or nothing to be read by GET anywhere. */
+const hasNone: ReadonlySet<number> = new Set([404, 405, 501])
+
+/** The URLs at which a card may be, in order: below the URL, and beside it where it is an endpoint. */
 function candidates(url: string): readonly string[] {
   const base = readUrl(url)
   if (!base) throw new A2AError('invalidParams', `Not a URL: ${url}`)
-  const { pathname } = base
-  if (pathname.endsWith('.json')) return [url]
-  base.pathname = pathname.endsWith('/') ? pathname : `${pathname}/`
-  return wellKnown.map((path) => new URL(path, base).href)
+  if (base.pathname.endsWith('.json')) return [url]
+  const bases = new Set([url, toBaseUrl(url)].map((at) => asFolder(at).href))
+  return [...bases].flatMap((at) => wellKnown.map((path) => new URL(path, at).href))
 }
+
+function asFolder(url: string): URL {
+  const base = new URL(url)
+  if (!base.pathname.endsWith('/')) base.pathname += '/'
+  return base
+}
+
+/** The URL beside which a card is looked for: a trailing `/rpc` or `/v1/rpc` is the wire, not the agent. */
+export function toBaseUrl(url: string): string {
+  const base = new URL(url)
+  base.pathname = base.pathname.replace(/(\/v1)?\/rpc\/?$/, '/')
+  return base.href
+}
+
+/** Where RANCH is spoken, if it is; undefined for a URL that names something else. */
+function ranchEndpoint(url: string): string | undefined {
+  const { pathname } = new URL(url)
+  if (pathname.endsWith('.json') || /\/v1\/rpc\/?$/.test(pathname)) return undefined
+  return /\/rpc\/?$/.test(pathname) ? url : new URL('rpc', asFolder(url)).href
+}
+
+/** Asks a RANCH server for its card; undefined where it has none, or none that can be read. */
+async function askRanch(url: string, options: FetchCardOptions): Promise<CachedCard | undefined> {
+  const { verify, freshUntil } = options
+  const served = await askAgentCard(url, options)
+  const card = readRanchCard(served, url)
+  if (!card) return undefined
+  await verify?.(served)
+  return {
+    card,
+    source: url,
+    freshUntil: freshUntil({ headers: {} }),
+    storable: true,
+    verify,
+    isRanch: true,
+  }
+}
+
+/** What a server answers to `agent/card`; undefined where that is no JSON, or nothing at all. */
+async function askAgentCard(url: string, { send, clock }: FetchCardOptions): Promise<unknown> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json' }
+  const body = '{"jsonrpc":"2.0","method":"agent/card","params":{},"id":1}'
+  try {
+    const reply = await send({ method: 'POST', url, headers, body })
+    const text = await reply.text(maxSmallBytes)
+    if (reply.status === 401 || reply.status === 403) throw refusal(reply, url, clock)
+    return reply.status === 200 ? JSON.parse(text) : undefined
+  } catch (error) {
+    if (error instanceof A2AError && refusalCodes.has(error.code)) throw error
+    return undefined // what cannot be had is not there
+  }
+}
+
+const refusalCodes: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden'])
 
 /** The protocol version that a client speaks first. */
 const version = '1.0'

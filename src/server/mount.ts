@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Agent, AgentInfo } from '../agents/agent.ts'
-import { toRanchCard } from '../bindings/dialects/ranch.ts'
+import { ranchBinding, toRanchCard } from '../bindings/dialects/ranch-card.ts'
 import type { RpcDialectName } from '../bindings/dialects/rpc-dialects.ts'
 import { toSupersetCard } from '../bindings/dialects/v03.ts'
 import type { HttpHandler } from '../bindings/http.ts'
@@ -358,9 +358,6 @@ class AgentIdentity implements ServedAgent {
     return signatures?.length ? { ...card, signatures } : card
   }
 }
-
-/** The URI of RANCH's JSON-RPC as a custom binding; standard clients skip it (specification §5.8). */
-const ranchBinding = 'urn:corral:bindings:ranch'
 
 /** The URI of 1.0-rc's slash-named JSON-RPC as a custom binding. */
 const rcBinding = 'urn:corral:bindings:jsonrpc-1.0-rc'

@@ -128,6 +128,10 @@ const wires: readonly [string, (agent: Agent) => Promise<string>][] = [
   ['0.3', async (agent) => serveOnly(agent, ({ protocolVersion }) => protocolVersion === '0.3')],
   ['HTTP+JSON', async (agent) => serveOnly(agent, (one) => one.protocolBinding === 'HTTP+JSON')],
   ['004', async (agent) => (await serve004(agent)).url],
+  [
+    '004, where the server speaks all',
+    async (agent) => `${await serveOnly(agent, () => true)}/rpc`,
+  ],
 ]
 
 async function serveOnly(
@@ -150,7 +154,7 @@ describe.each(wires)('a remote over %s', (wire, open) => {
   )
 
   // 004 answers with a task after five seconds; a server that does so at once is below.
-  test.skipIf(wire === '004')(
+  test.skipIf(wire.startsWith('004'))(
     'S000-41: ReturnTaskInfo tells of a task, RejectTasks refuses it',
     async () => {
       const [told] = await ask(await open(worker), 'ReturnTaskInfo')
@@ -163,7 +167,7 @@ describe.each(wires)('a remote over %s', (wire, open) => {
 
   test('S000-41: a task that is done already is a task; 004 answers with its message', async () => {
     const url = await open(quick)
-    if (wire === '004') {
+    if (wire.startsWith('004')) {
       for (const handling of ['RejectTasks', 'ReturnTaskInfo'] as const)
         expect(JSON.stringify(await ask(url, handling))).toContain('Done')
       return
@@ -192,7 +196,11 @@ test('S000-41: a task over 004 is told of or refused, and then cancelled', async
   })
   expect(await ask(`${url}/rpc`, 'ReturnTaskInfo')).toEqual(['Task created: task-1 (submitted)'])
   await expect(ask(`${url}/rpc`, 'RejectTasks')).rejects.toThrow('tasks are rejected')
-  expect(asked).toEqual(['message/send', 'message/send', 'task/cancel'])
+  expect(asked.filter((method) => method !== 'agent/card')).toEqual([
+    'message/send',
+    'message/send',
+    'task/cancel',
+  ])
 })
 
 test('S000-41: ReturnTaskInfo does not wait for a remote without streams', async () => {
@@ -202,4 +210,28 @@ test('S000-41: ReturnTaskInfo does not wait for a remote without streams', async
     timeouts: { shutdownMs: 0 },
   })
   expect((await ask(url, 'ReturnTaskInfo'))[0]).toMatch(/^Task created: /)
+})
+
+test('S000-41: an endpoint /rpc is met over its RANCH where the answer hangs on it', async () => {
+  const asked: string[] = []
+  const { url } = await serve({
+    agents: [quick],
+    routes({ path, body }) {
+      if (body) asked.push(`${path} ${JSON.parse(body).method}`)
+      return undefined
+    },
+  })
+  expect(await ask(`${url}/rpc`, 'RejectTasks')).toMatchObject([
+    { role: 'ROLE_AGENT', parts: [{ text: 'Done' }] },
+  ])
+  expect(asked).toEqual(['/rpc message/send'])
+  await ask(`${url}/rpc`, 'PollUntilComplete')
+  expect(asked.slice(1)).toEqual(['/v1/rpc SendStreamingMessage'])
+})
+
+test('S000-41: over RANCH, too, a message says which agents it has passed', async () => {
+  const { url } = await serve({
+    agents: [defineAgent({ name: 'Far' }, (_message, turn) => turn.hops.join())],
+  })
+  expect(JSON.stringify(await ask(`${url}/rpc`, 'RejectTasks'))).toMatch(/"a2a:\w+"/)
 })

@@ -1,5 +1,13 @@
-import { describe, expect, test } from 'vitest'
-import { A2AClient, JsonRpcTransport, RestTransport } from '../../src/client/index.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createEchoAgent } from '../../src/agents/index.ts'
+import type { HttpReply } from '../../src/bindings/http.ts'
+import {
+  A2AClient,
+  bearer,
+  JsonRpcTransport,
+  RestTransport,
+  signedBy,
+} from '../../src/client/index.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import type { Task } from '../../src/protocol/types.ts'
 import { fromTaskStore } from '../../src/store/custom.ts'
@@ -217,4 +225,112 @@ describe('S004-62: a URL that is none is refused when the transport is made', ()
       }
     },
   )
+})
+
+/** A server that has the five methods of 004 at `/rpc`, and nothing else anywhere. */
+async function serveOnly004(answers: Readonly<Record<string, unknown>>, elsewhere = 404) {
+  const asked: string[] = []
+  const { url } = await serve({
+    agents: [createEchoAgent()],
+    routes({ method, path, body }): HttpReply {
+      if (path !== '/rpc' || method !== 'POST') return { status: elsewhere, headers: {} }
+      const request = JSON.parse(body)
+      asked.push(request.method)
+      const result = answers[request.method]
+      const error = { code: -32601, message: 'Method not found' }
+      const reply = { jsonrpc: '2.0', id: request.id, ...(result ? { result } : { error }) }
+      const headers = { 'content-type': 'application/json' }
+      return { status: 200, headers, body: JSON.stringify(reply) }
+    },
+  })
+  return { url, asked }
+}
+
+const story = { role: 'agent', parts: [{ type: 'text', text: 'Once upon a time' }] }
+const answers004 = {
+  'agent/card': {
+    agent_id: 'writers',
+    name: 'Writers',
+    description: 'Write stories',
+    capabilities: [{ name: 'prose-writing', description: 'Writes prose', version: '1.0.0' }],
+    skills: [],
+    version: '2.0.0',
+    provider: { name: 'RANCH', url: 'https://ranch.example' },
+  },
+  'message/send': { message: story },
+  'task/get': { id: 'task-1', status: { state: 'completed' }, result: story },
+  'task/cancel': { cancelled: true },
+}
+
+describe('S000-81, S004-62: a server that speaks 004 alone', () => {
+  test.each([
+    ['its URL', '', 404],
+    ['its endpoint', '/rpc', 404],
+    ['its endpoint, where it takes nothing but POST', '/rpc', 405],
+  ])('is reached by %s', async (_by, path, elsewhere) => {
+    const { url } = await serveOnly004(answers004, elsewhere)
+    const client = new A2AClient(`${url}${path}`)
+    onTestFinished(() => client.close())
+    expect(await client.fetchAgentCard()).toMatchObject({
+      name: 'Writers',
+      description: 'Write stories',
+      version: '2.0.0',
+      provider: { organization: 'RANCH' },
+      supportedInterfaces: [
+        { url: `${url}/rpc`, protocolBinding: 'urn:corral:bindings:ranch', protocolVersion: '0.3' },
+      ],
+      skills: [{ id: 'prose-writing', name: 'prose-writing', description: 'Writes prose' }],
+    })
+    expect(await client.sendMessage('Hello')).toMatchObject({
+      message: { role: 'ROLE_AGENT', parts: [{ text: 'Once upon a time' }] },
+    })
+    expect(await client.run('Hello')).toBe('Once upon a time')
+    expect(await client.getTask('task-1')).toMatchObject({
+      status: { state: 'TASK_STATE_COMPLETED' },
+    })
+    expect(await client.cancelTask('task-1')).toMatchObject({
+      status: { state: 'TASK_STATE_CANCELED' },
+    })
+  })
+
+  test('is waited for where it answers with a task', async () => {
+    const task = { task: { id: 'task-1', status: { state: 'queued' } } }
+    const { url } = await serveOnly004({ ...answers004, 'message/send': task })
+    const client = new A2AClient({ serverUrl: url, pollIntervalMs: 1 })
+    onTestFinished(() => client.close())
+    expect(await client.run('Hello')).toBe('Once upon a time')
+  })
+
+  test('without agent/card has no card, and no key vouches for one', async () => {
+    const { 'agent/card': _, ...rest } = answers004
+    const mute = new A2AClient((await serveOnly004(rest)).url)
+    await expect(mute.fetchAgentCard()).rejects.toThrow('No agent card at')
+    const { url } = await serveOnly004(answers004)
+    const strict = new A2AClient({ serverUrl: url, verifyCard: signedBy({ keys: [] }) })
+    await expect(strict.fetchAgentCard()).rejects.toThrow(/sign/)
+  })
+})
+
+test('S004-52, S004-62: a server of 004 that asks for credentials is told apart from none', async () => {
+  const { url } = await serve({
+    agents: [createEchoAgent()],
+    routes: ({ path, headers }): HttpReply | undefined => {
+      if (path !== '/rpc') return { status: 404, headers: {} }
+      return headers.authorization === 'Bearer t' ? undefined : { status: 401, headers: {} }
+    },
+  })
+  await expect(new A2AClient(url).run('Hello')).rejects.toMatchObject({ code: 'unauthenticated' })
+  const client = new A2AClient({ serverUrl: url, auth: bearer('t') })
+  onTestFinished(() => client.close())
+  expect(await client.run('Hello')).toContain('Hello')
+})
+
+test('S004-62: the endpoint of a server that speaks all leads to its card', async () => {
+  const { url } = await serve({ agents: [createEchoAgent()] })
+  for (const path of ['/rpc', '/v1/rpc', '/']) {
+    const client = new A2AClient(`${url}${path}`)
+    onTestFinished(() => client.close())
+    expect((await client.fetchAgentCard()).name).toBe('Echo Agent')
+    expect(await client.run('Hello')).toContain('Hello')
+  }
 })

@@ -136,6 +136,7 @@ export class A2AAgent implements Agent {
     }
     const ms = timeoutSeconds * 1000
     this.#connection = connectRemote(endpoint, {
+      preferRanch: options.taskHandling !== 'PollUntilComplete',
       ...(auth && { auth: toClientAuth(auth) }),
       ...(credentialOrigins && { credentialOrigins }),
       ...(tenant !== undefined && { tenant }),

@@ -1,13 +1,9 @@
+import { ranchBinding, ranchInfoOf } from '../../bindings/dialects/ranch-card.ts'
 import { apiKeyAuth, bearerAuth, type ClientAuth } from '../../client/auth/auth.ts'
 import { clientCredentials } from '../../client/auth/oauth-flows.ts'
 import { A2AClient } from '../../client/client.ts'
-import {
-  type ClientOptions,
-  JsonRpcTransport,
-  type SendOptions,
-  type Transport,
-} from '../../client/config.ts'
-import { maxSmallBytes } from '../../client/http.ts'
+import { type ClientOptions, JsonRpcTransport, type SendOptions } from '../../client/config.ts'
+import { toBaseUrl } from '../../client/discovery.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { declaresIdempotency } from '../../protocol/extensions.ts'
 import type { FailureCause } from '../../protocol/failure.ts'
@@ -20,7 +16,6 @@ import type {
 } from '../../protocol/types.ts'
 import { withDeadline } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
-import { type Fields, isFields } from '../../shared/json.ts'
 import type { OptionTable } from '../../shared/options.ts'
 import type { AgentDetails, AgentInfo, Health } from '../agent.ts'
 import { type A2AAgentConfig, type AgentAuth, keyHeader } from '../config.ts'
@@ -48,70 +43,106 @@ export interface RemoteConnection {
   close(): Promise<void>
 }
 
+/** How a remote agent is connected. */
+interface RemoteWay extends ClientOptions {
+  /**
+   * Speak RANCH at an endpoint `…/rpc` whose card offers it: a task that is done in time is then a message, as RANCH has it,
+   * and any other a task.
+   */
+  readonly preferRanch: boolean
+}
+
 /**
  * Connects lazily, so that a dead member does not stop the start of its team. The endpoint is a base URL with a card below it, or a
- * JSON-RPC URL (`…/rpc`): then the card is looked for beside it, and a peer that has none is a RANCH server and spoken
- * to as such.
+ * JSON-RPC URL (`…/rpc`): then the card is looked for beside it, and a peer that has none is spoken to as its path says.
  */
-export function connectRemote(endpoint: string, options: ClientOptions): RemoteConnection {
-  const base = new A2AClient({ serverUrl: toBase(endpoint), ...options })
+export function connectRemote(
+  endpoint: string,
+  { preferRanch, ...options }: RemoteWay,
+): RemoteConnection {
+  const { clock = systemClock } = options
+  const base = new A2AClient({ serverUrl: toBaseUrl(endpoint), ...options })
   const direct = openDirect(endpoint, options)
   let found: A2AClient | undefined
+  const known = new RemoteCard(base, { isOptional: direct !== undefined, clock })
   let closing: Promise<unknown> | undefined
+
+  const cardOf = (signal?: AbortSignal): Promise<AgentCard | undefined> => known.get(signal)
+
+  async function choose(signal?: AbortSignal): Promise<A2AClient> {
+    const card = direct && (await cardOf(signal))
+    if (!direct || (card && !(preferRanch && offersRanch(endpoint, card)))) return base
+    return direct
+  }
+
   async function client(signal?: AbortSignal): Promise<A2AClient> {
-    found ??= direct && !(await hasCard(base, signal)) ? direct.client : base
+    found ??= await choose(signal)
     return found
   }
+
   return {
     client,
     async knowsKeys(signal) {
       if ((await client(signal)) !== base) return false
-      return declaresIdempotency(await base.fetchAgentCard({ ...(signal && { signal }) }))
+      return declaresIdempotency(await cardOf(signal))
     },
     async hasWebhooks(signal) {
       if ((await client(signal)) !== base) return false
-      const { capabilities } = await base.fetchAgentCard({ ...(signal && { signal }) })
-      return capabilities.pushNotifications === true
+      return (await cardOf(signal))?.capabilities.pushNotifications === true
     },
     async describe(local, signal) {
-      const known = await client(signal)
-      if (known !== base) return direct?.describe(local, signal) ?? toRemoteInfo(local)
-      return toRemoteInfo(local, await base.fetchAgentCard({ ...(signal && { signal }) }))
+      const card = await cardOf(signal)
+      const ranch = card && ranchInfoOf(card)
+      return ranch ? fromRanchInfo(local, ranch) : toRemoteInfo(local, card)
     },
     async firstWord(request, { impatient, ...call }) {
-      const known = await client(call.signal)
+      const chosen = await client(call.signal)
       const streams =
-        known === base && (await base.fetchAgentCard(call)).capabilities.streaming === true
-      if (streams) return firstEvent(known.sendMessageStream(request, call))
-      const returnImmediately = known === base && impatient
-      return known.sendMessage({ ...request, configuration: { returnImmediately } }, call)
+        chosen === base && (await cardOf(call.signal))?.capabilities.streaming === true
+      if (streams) return firstEvent(chosen.sendMessageStream(request, call))
+      const returnImmediately = chosen === base && impatient
+      return chosen.sendMessage({ ...request, configuration: { returnImmediately } }, call)
     },
     clear() {
       found = undefined
-      base.invalidate()
-      direct?.clear()
+      known.clear()
     },
     async close() {
-      closing ??= Promise.all([base.close(), direct?.client.close()])
+      closing ??= Promise.all([base.close(), direct?.close()])
       await closing
     },
   }
 }
 
-/** The URL beside which a card is looked for: a trailing `/rpc` or `/v1/rpc` is the wire, not the agent. */
-function toBase(endpoint: string): string {
-  const url = new URL(endpoint)
-  url.pathname = url.pathname.replace(/(\/v1)?\/rpc\/?$/, '/')
-  return url.href
-}
+/** The card of a remote agent. That there is none is remembered for a while, too. */
+class RemoteCard {
+  readonly #client: A2AClient
+  readonly #isOptional: boolean
+  readonly #clock: Clock
+  #noneUntil = 0
 
-async function hasCard(client: A2AClient, signal?: AbortSignal): Promise<boolean> {
-  try {
-    await client.fetchAgentCard(signal ? { signal } : {})
-    return true
-  } catch (error) {
-    if (isWithoutCard(error)) return false
-    throw error
+  /** @param options Whether the peer can be spoken to without a card. */
+  constructor(client: A2AClient, { isOptional, clock }: { isOptional: boolean; clock: Clock }) {
+    this.#client = client
+    this.#isOptional = isOptional
+    this.#clock = clock
+  }
+
+  /** The card; undefined where a peer that can be spoken to without one has none. */
+  async get(signal?: AbortSignal): Promise<AgentCard | undefined> {
+    if (this.#clock.now() < this.#noneUntil) return undefined
+    try {
+      return await this.#client.fetchAgentCard(signal ? { signal } : {})
+    } catch (error) {
+      if (!this.#isOptional || !isWithoutCard(error)) throw error
+      this.#noneUntil = this.#clock.now() + withoutCardMs
+      return undefined
+    }
+  }
+
+  clear(): void {
+    this.#noneUntil = 0
+    this.#client.invalidate()
   }
 }
 
@@ -126,162 +157,26 @@ async function firstEvent(events: AsyncIterable<StreamResponse>): Promise<SendMe
   throw new A2AError('invalidAgentResponse', 'The agent sent no task and no message')
 }
 
-/** How long what a RANCH server says of itself is taken as it was, and how long that it says nothing. */
-const rememberMs = { card: 300_000, none: 60_000 } as const
+/** How long it is believed that a peer says nothing of itself. */
+const withoutCardMs = 60_000
 
-/** The way to a peer without a card of A2A, at an endpoint that tells its wire; undefined where it tells none. */
-function openDirect(endpoint: string, options: ClientOptions) {
+/** A client over the wire that an endpoint tells; undefined where it tells none. */
+function openDirect(endpoint: string, options: ClientOptions): A2AClient | undefined {
   const dialect = rpcDialect(endpoint)
   if (!dialect) return undefined
-  const { clock = systemClock } = options
-  const wire = new JsonRpcTransport(endpoint, { dialect })
-  let send: TransportSend | undefined
-  // Listens in for how the client sends, with its credentials and limits: the card is no operation of the wire.
-  const transport: Transport = {
-    url: wire.url,
-    connect(given) {
-      send = given
-      return wire.connect(given)
-    },
-  }
-  let known: { readonly card: RanchAgentCard | undefined; readonly until: number } | undefined
-  return {
-    client: new A2AClient({ transport, ...options }),
-    async describe(local: LocalInfo, signal?: AbortSignal): Promise<AgentInfo> {
-      if (!known || clock.now() >= known.until) {
-        const card =
-          dialect === 'ranch' && send ? await askRanchCard(send, endpoint, signal) : undefined
-        known = { card, until: clock.now() + rememberMs[card ? 'card' : 'none'] }
-      }
-      return known.card ? fromRanchCard(local, known.card) : toRemoteInfo(local)
-    },
-    clear(): void {
-      known = undefined
-    },
-  }
+  return new A2AClient({ transport: new JsonRpcTransport(endpoint, { dialect }), ...options })
+}
+
+/** Whether RANCH is spoken at the endpoint that was given, by a card. */
+function offersRanch(endpoint: string, card: AgentCard): boolean {
+  const offered = card.supportedInterfaces.some((one) => one.protocolBinding === ranchBinding)
+  return offered && rpcDialect(endpoint) === 'ranch'
 }
 
 function rpcDialect(endpoint: string): 'ranch' | '1.0-rc' | undefined {
   const { pathname } = new URL(endpoint)
   if (/\/v1\/rpc\/?$/.test(pathname)) return '1.0-rc'
   return /\/rpc\/?$/.test(pathname) ? 'ranch' : undefined
-}
-
-/** How a transport is given to send requests. */
-type TransportSend = Parameters<Transport['connect']>[0]
-
-/** What a RANCH server says of itself when it is asked for `agent/card`, as far as it does. */
-interface RanchAgentCard {
-  readonly agent_id?: string
-  readonly name: string
-  readonly description?: string
-  readonly capabilities: readonly {
-    readonly name: string
-    readonly description?: string
-    readonly version?: string
-  }[]
-  readonly skills: readonly { readonly name: string; readonly proficiency: string }[]
-  readonly version?: string
-  readonly provider?: { readonly name: string; readonly url?: string }
-}
-
-/** Asks a RANCH server for its card; undefined where it has none, or none that can be read. */
-async function askRanchCard(
-  send: TransportSend,
-  url: string,
-  signal?: AbortSignal,
-): Promise<RanchAgentCard | undefined> {
-  const reply = await send({
-    method: 'POST',
-    url,
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: '{"jsonrpc":"2.0","method":"agent/card","params":{},"id":1}',
-    ...(signal && { signal }),
-  })
-  const text = await reply.text(maxSmallBytes)
-  return reply.status === 200 ? parseCard(text) : undefined
-}
-
-function parseCard(text: string): RanchAgentCard | undefined {
-  const reply = tryParse(text)
-  const card = isFields(reply) ? reply.result : undefined
-  const name = isFields(card) ? textOf(card.name) : undefined
-  if (!isFields(card) || name === undefined) return undefined
-  const { provider } = card
-  return {
-    ...optional('agent_id', textOf(card.agent_id)),
-    name,
-    ...optional('description', textOf(card.description)),
-    capabilities: named(card.capabilities).map((one) => ({
-      name: one.name,
-      ...optional('description', textOf(one.description)),
-      ...optional('version', textOf(one.version)),
-    })),
-    skills: named(card.skills).map((one) => ({
-      name: one.name,
-      proficiency: textOf(one.proficiency) ?? '',
-    })),
-    ...optional('version', textOf(card.version)),
-    ...optional(
-      'provider',
-      named([provider]).map((one) => ({ name: one.name, ...optional('url', textOf(one.url)) }))[0],
-    ),
-  }
-}
-
-/** The entries of a list that have a name; the rest of a stranger's card may still be of use. */
-function named(list: unknown): readonly (Fields & { readonly name: string })[] {
-  const entries: readonly unknown[] = Array.isArray(list) ? list : []
-  return entries.flatMap((entry) => {
-    const raw = isFields(entry) ? entry : undefined
-    const name = textOf(raw?.name)
-    return raw && name !== undefined ? [{ ...raw, name }] : []
-  })
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [P in K]: V }) // one key, one value
-}
-
-/** A remote agent's info by its RANCH card: local names first, then the card's. */
-function fromRanchCard(local: LocalInfo, card: RanchAgentCard): AgentInfo {
-  const name = local.name ?? card.name
-  const abilities = local.capabilities?.length
-    ? local.capabilities
-    : card.capabilities.map((capability) => capability.name)
-  return {
-    id: local.id ?? local.agentId ?? card.agent_id ?? card.name,
-    name,
-    description: local.description ?? card.description ?? name,
-    capabilities: [...new Set(abilities)],
-    metadata: { ...local.metadata, type: 'a2a' },
-    details: ranchDetails(card),
-  }
-}
-
-function ranchDetails({ version, provider, capabilities, skills }: RanchAgentCard): AgentDetails {
-  return {
-    ...(version !== undefined && { version }),
-    ...(provider && { provider: { organization: provider.name, url: provider.url ?? '' } }),
-    capabilities: capabilities.map((one) => ({
-      name: one.name,
-      description: one.description ?? one.name,
-      version: one.version ?? '1.0.0',
-    })),
-    ...(skills.length > 0 && { proficiencies: skills }),
-  }
 }
 
 /** What a remote agent is called here; the card's own words if absent. */
@@ -315,6 +210,19 @@ export const remoteOptions: OptionTable<A2AAgentConfig & LocalInfo> = {
   description: 'string',
   capabilities: 'array',
   metadata: 'object',
+}
+
+/** A remote agent's info by what its RANCH server says: local names first. */
+function fromRanchInfo(local: LocalInfo, info: AgentInfo): AgentInfo {
+  const name = local.name ?? info.name
+  return {
+    ...info,
+    id: local.id ?? local.agentId ?? info.id,
+    name,
+    description: local.description ?? info.description,
+    capabilities: local.capabilities?.length ? [...new Set(local.capabilities)] : info.capabilities,
+    metadata: { ...local.metadata, type: 'a2a' },
+  }
 }
 
 /** A remote agent's info: local names first, then what its card says, then what its URL tells. */
@@ -360,7 +268,7 @@ export async function probe(
   name: string,
   clock: Clock,
 ): Promise<Health> {
-  const serverUrl = toBase(endpoint)
+  const serverUrl = toBaseUrl(endpoint)
   const retry = { maxRetries: 0 }
   const client = new A2AClient({
     serverUrl,

@@ -1,4 +1,3 @@
-import type { AgentInfo } from '../../protocol/card.ts'
 import { A2AError, type ErrorCode, type ErrorDetails } from '../../protocol/errors.ts'
 import { errorExtension } from '../../protocol/extensions.ts'
 import type { Call, OperationName, RequestOf } from '../../protocol/operations.ts'
@@ -154,6 +153,8 @@ function toSendParams({ message, configuration }: SendMessageRequest): object {
       role: message.role === 'ROLE_USER' ? 'user' : 'agent',
       parts: message.parts.map(toRanchPart),
       messageId: message.messageId,
+      // Which agents a message has passed stands there, so that it does not go in circles.
+      ...(message.metadata && { metadata: message.metadata }),
     },
     ...(message.taskId === undefined ? {} : { task_id: message.taskId }),
     ...(message.contextId === undefined ? {} : { context_id: message.contextId }),
@@ -378,50 +379,6 @@ function reasonOf(status: TaskStatus): string | null {
 function updatedAt(status: TaskStatus): { updated_at?: string } {
   const { timestamp } = status
   return timestamp === undefined ? {} : { updated_at: `${timestamp.slice(0, 19)}Z` }
-}
-
-/** The card of RANCH's `agent/card`. */
-interface RanchCard {
-  readonly agent_id: string
-  readonly name: string
-  readonly description: string
-  readonly capabilities: readonly {
-    readonly name: string
-    readonly description: string
-    readonly version: string
-  }[]
-  readonly skills: readonly { readonly name: string; readonly proficiency: string }[]
-  readonly version: string
-  readonly provider: { readonly name: string; readonly url: string }
-}
-
-const framework = { name: 'Corral', url: 'urn:corral' }
-
-/**
- * What an agent says of itself, as a RANCH card. Abilities keep their order and occur once; without details a
- * description is the name, a version "1.0.0" and the provider the framework.
- */
-export function toRanchCard(info: AgentInfo): RanchCard {
-  const { details } = info
-  const { provider } = details ?? {}
-  return {
-    agent_id: info.id,
-    name: info.name,
-    description: info.description,
-    capabilities: [...new Set(info.capabilities)].map((name) => toCapability(name, info)),
-    skills: (details?.proficiencies ?? []).map(({ name, proficiency }) => ({ name, proficiency })),
-    version: details?.version ?? '1.0.0',
-    provider: provider ? { name: provider.organization, url: provider.url } : framework,
-  }
-}
-
-function toCapability(name: string, info: AgentInfo): RanchCard['capabilities'][number] {
-  const known = info.details?.capabilities?.find((detail) => detail.name === name)
-  return {
-    name,
-    description: known?.description ?? name,
-    version: known?.version ?? '1.0.0',
-  }
 }
 
 /**

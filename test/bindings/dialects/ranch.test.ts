@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toRanchCard } from '../../../src/bindings/dialects/ranch.ts'
+import { toRanchCard } from '../../../src/bindings/dialects/ranch-card.ts'
 import { createJsonRpcBinding } from '../../../src/bindings/jsonrpc/server.ts'
 import { validateAgentId } from '../../../src/protocol/card.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'

@@ -101,12 +101,12 @@ describe('0.3 REST', () => {
 })
 
 describe('RANCH', () => {
-  test('keeps role, parts and the ids of the conversation on the way in', () => {
+  test('keeps role, parts, metadata and the ids of the conversation on the way in', () => {
     fc.assert(
       fc.property(message, (value) => {
         const rpc = ranch.encodeRequest('SendMessage', { message: value })
         const decoded = ranch.methods.get('message/send')?.decode(wire(rpc?.params))
-        const { metadata: _, extensions: __, referenceTaskIds: ___, ...kept } = value
+        const { extensions: _, referenceTaskIds: __, ...kept } = value
         expect(decoded?.request).toEqual({ message: kept })
       }),
     )
