@@ -1,6 +1,9 @@
 import type { JSONWebKeySet } from 'jose'
 import { receiveCard } from '../bindings/client-wire.ts'
 import { readRanchCard } from '../bindings/dialects/ranch-card.ts'
+
+export { ranchBinding, ranchInfoOf } from '../bindings/dialects/ranch-card.ts'
+
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { isKeySet, requireSignature } from '../protocol/signature.ts'
@@ -235,7 +238,7 @@ async function askAgentCard(url: string, { send, clock }: FetchCardOptions): Pro
     return reply.status === 200 ? JSON.parse(text) : undefined
   } catch (error) {
     if (error instanceof A2AError && refusalCodes.has(error.code)) throw error
-    return undefined // what cannot be had is not there
+    return undefined // the server has no card to give
   }
 }
 

@@ -1,9 +1,8 @@
-import { ranchBinding, ranchInfoOf } from '../../bindings/dialects/ranch-card.ts'
 import { apiKeyAuth, bearerAuth, type ClientAuth } from '../../client/auth/auth.ts'
 import { clientCredentials } from '../../client/auth/oauth-flows.ts'
 import { A2AClient } from '../../client/client.ts'
 import { type ClientOptions, JsonRpcTransport, type SendOptions } from '../../client/config.ts'
-import { toBaseUrl } from '../../client/discovery.ts'
+import { ranchBinding, ranchInfoOf, toBaseUrl } from '../../client/discovery.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { declaresIdempotency } from '../../protocol/extensions.ts'
 import type { FailureCause } from '../../protocol/failure.ts'
@@ -46,7 +45,7 @@ export interface RemoteConnection {
 /** How a remote agent is connected. */
 interface RemoteWay extends ClientOptions {
   /**
-   * Speak RANCH at an endpoint `…/rpc` whose card offers it: a task that is done in time is then a message, as RANCH has it,
+   * Speak RANCH at an endpoint `…/rpc` where the card offers it: a task that is done in time is then a message, as RANCH has it,
    * and any other a task.
    */
   readonly preferRanch: boolean
@@ -114,7 +113,7 @@ export function connectRemote(
   }
 }
 
-/** The card of a remote agent. That there is none is remembered for a while, too. */
+/** The card of a remote agent. That it has no card is remembered for a while, too. */
 class RemoteCard {
   readonly #client: A2AClient
   readonly #isOptional: boolean

@@ -65,7 +65,7 @@ interface ForeignCard {
   readonly provider?: RanchCard['provider']
 }
 
-/** The card of A2A behind the answer to `agent/card` at an endpoint; undefined where that is none. */
+/** The card of A2A behind the answer to `agent/card` at an endpoint; undefined for any other answer. */
 export function readRanchCard(reply: unknown, endpoint: string): AgentCard | undefined {
   const foreign = isFields(reply) ? parseCard(reply.result) : undefined
   if (!foreign) return undefined

@@ -163,7 +163,7 @@ async function attempt(
   }
 }
 
-/** Callers without a name would share their tasks; who lets in the anonymous says so. */
+/** Callers without a name would share their tasks. */
 function mustNameUser(auth: unknown): void {
   const { userId } = Object(auth)
   if (typeof userId !== 'string' || userId === '') throw refused('What it gave names no userId')
