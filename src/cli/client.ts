@@ -3,7 +3,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   A2AClient,
   apiKey,
+  authFromCard,
   bearer,
+  type CardAuthOptions,
   type ClientAuth,
   type ClientOptions,
   type Credentials,
@@ -128,7 +130,7 @@ async function credentialsOf(
   serverUrl: string,
   flags: ClientFlags,
   plain: ClientOptions,
-): Promise<{ readonly auth: ClientAuth } | { readonly credentials: Credentials } | undefined> {
+): Promise<{ readonly auth?: ClientAuth; readonly credentials?: Credentials } | undefined> {
   const token = await readSecret(flags.bearerToken)
   if (token !== undefined) return { auth: bearer(token) }
   const key = await readSecret(flags.apiKey)
@@ -146,7 +148,7 @@ async function credentialsOf(
       // An agent on this machine, without TLS itself, may name an authorization server beside it.
       allowInsecure: isLoopback(new URL(serverUrl)),
     }
-    return { credentials: oauthCredentials(card, config) }
+    return openLogin(card, config, { serverUrl, ...plain })
   } finally {
     await probe.close()
   }
@@ -159,18 +161,50 @@ function keyPlace({ securitySchemes = {} }: AgentCard): Parameters<typeof apiKey
   return { location: 'header', name: 'X-API-Key' }
 }
 
-/** The same client for every authorization server that the card names. */
-function oauthCredentials({ securitySchemes = {} }: AgentCard, config: OAuthConfig): Credentials {
+/**
+ * The same client for every authorization server that the card names, or the agent's metadata (RFC 9728) where the card
+ * asks for a bearer and does not say from whom, or for nothing though a gateway before the agent does.
+ */
+function openLogin(
+  card: AgentCard,
+  config: OAuthConfig,
+  options: CardAuthOptions,
+): { readonly auth?: ClientAuth; readonly credentials?: Credentials } {
+  const { securitySchemes = {}, securityRequirements = [] } = card
+  if (Object.keys(securitySchemes).length === 0 && securityRequirements.length === 0) {
+    const auth = authFromCard(
+      { ...card, ...anyBearer },
+      oauthCredentials(anyBearer, config),
+      options,
+    )
+    return auth ? { auth } : {}
+  }
+  return { credentials: oauthCredentials(card, config) }
+}
+
+const anyBearer = {
+  securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+  securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+}
+
+function oauthCredentials(
+  { securitySchemes = {} }: Pick<AgentCard, 'securitySchemes'>,
+  config: OAuthConfig,
+): Credentials {
   const named = Object.entries(securitySchemes).flatMap(([name, scheme]) =>
-    'oauth2SecurityScheme' in scheme || 'openIdConnectSecurityScheme' in scheme
-      ? [[name, { ...config, ...participation(scheme, config) }] as const]
-      : [],
+    takesTokens(scheme) ? [[name, { ...config, ...participation(scheme, config) }] as const] : [],
   )
   if (named.length === 0)
     throw new CliError('The card names no authorization server', {
       hint: 'Give credentials with --bearer-token, --api-key or --header.',
     })
   return Object.fromEntries(named)
+}
+
+function takesTokens(scheme: SecurityScheme): boolean {
+  if ('httpAuthSecurityScheme' in scheme)
+    return scheme.httpAuthSecurityScheme.scheme.toLowerCase() === 'bearer'
+  return 'oauth2SecurityScheme' in scheme || 'openIdConnectSecurityScheme' in scheme
 }
 
 /**
@@ -181,7 +215,7 @@ function participation(
   scheme: SecurityScheme,
   { clientSecret }: OAuthConfig,
 ): Pick<OAuthConfig, 'interaction' | 'prompt'> {
-  if (clientSecret !== undefined && 'openIdConnectSecurityScheme' in scheme) return {}
+  if (clientSecret !== undefined && !('oauth2SecurityScheme' in scheme)) return {}
   const flows = 'oauth2SecurityScheme' in scheme ? scheme.oauth2SecurityScheme.flows : {}
   const say = (text: string): void => stderr.write(`${text}\n`)
   if ('deviceCode' in flows)

@@ -244,7 +244,8 @@ function createWire(config: ClientConfig, card: SessionCard, send: HttpSend): Di
   if ('dispatch' in config) return config.dispatch
   const { auth, credentials } = config
   const origins = originsOf(config, card)
-  const terms = { origins, fetch: fetchOver(send) }
+  const resource = 'serverUrl' in config ? { resource: config.serverUrl } : {}
+  const terms = { origins, fetch: fetchOver(send), ...resource }
   const own = auth ?? (credentials && cardAuth(card, credentials, terms))
   const authorised = own ? withAuth(send, own) : send
   if ('transport' in config) return config.transport.connect(authorised, own)

@@ -21,8 +21,10 @@ export const clients = {
   commandLine: { clientId: 'command-line' },
 } as const
 
-/** Runs oidc-provider on a free port over plain HTTP. */
-export async function startAuthorizationServer(): Promise<TestAuthorizationServer> {
+/** Runs oidc-provider on a free port over plain HTTP. Its access tokens are JWTs for `audience`, if that is given. */
+export async function startAuthorizationServer(
+  audience?: string,
+): Promise<TestAuthorizationServer> {
   const tokenRequests: URLSearchParams[] = []
   let handle: RequestListener = () => {}
   const server = createServer((request, response) => {
@@ -36,7 +38,7 @@ export async function startAuthorizationServer(): Promise<TestAuthorizationServe
   })
   const { port } = server.address() as AddressInfo // a listening TCP server has one
   const issuer = `http://127.0.0.1:${port}`
-  handle = new Provider(issuer, configuration).callback()
+  handle = new Provider(issuer, configure(audience)).callback()
   return {
     issuer,
     endpoints: {
@@ -55,6 +57,17 @@ function recordBody(request: Parameters<RequestListener>[0], into: URLSearchPara
     body += chunk
   })
   request.on('end', () => into.push(new URLSearchParams(body)))
+}
+
+function configure(audience: string | undefined): object {
+  if (audience === undefined) return configuration
+  const resourceIndicators = {
+    enabled: true,
+    defaultResource: () => 'https://agents.example',
+    useGrantedResource: () => true,
+    getResourceServerInfo: () => ({ scope: 'agents', audience, accessTokenFormat: 'jwt' }),
+  }
+  return { ...configuration, features: { ...configuration.features, resourceIndicators } }
 }
 
 const configuration = {

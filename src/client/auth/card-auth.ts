@@ -53,7 +53,7 @@ export function authFromCard(
   { serverUrl, credentialOrigins: allowed }: CardAuthOptions = {},
 ): ClientAuth | undefined {
   const origins = createCredentialOrigins({ named: [serverUrl], allowed })
-  return toCardAuth(card, credentials, { origins })
+  return toCardAuth(card, credentials, { origins, ...(serverUrl && { resource: serverUrl }) })
 }
 
 /** What is believed of a card, and how the authorization servers in it are reached. */
@@ -61,6 +61,8 @@ export interface CardTerms {
   readonly origins: CredentialOrigins
   /** For servers that only the card names; the runtime's own if absent. */
   readonly fetch?: typeof fetch
+  /** The agent's URL as the user named it. */
+  readonly resource?: string
 }
 
 /** The same as `authFromCard`, on a client's own terms. */
@@ -99,17 +101,24 @@ function authFor(scheme: SecurityScheme, credential: Credential, terms: CardTerm
     const { openIdConnectUrl: metadataUrl } = scheme.openIdConnectSecurityScheme
     return oauth(withEndpoints(credential, { metadataUrl }, terms))
   }
-  throw new A2AError('invalidParams', 'OAuth credentials fit OAuth and OpenID schemes only')
+  if (isBearer(scheme) && terms.resource !== undefined)
+    return oauth(withEndpoints(credential, { resource: terms.resource }, terms))
+  throw new A2AError('invalidParams', 'OAuth credentials fit OAuth, OpenID and bearer schemes only')
 }
 
 /** A secret is a key where the scheme is a key, and otherwise stands in the Authorization header. */
 function fromSecret(scheme: SecurityScheme, secret: Secret): ClientAuth {
   if ('apiKeySecurityScheme' in scheme) return apiKeyAuth(secret, scheme.apiKeySecurityScheme)
-  if ('httpAuthSecurityScheme' in scheme) {
-    const name = scheme.httpAuthSecurityScheme.scheme
-    return name.toLowerCase() === 'bearer' ? bearerAuth(secret) : httpAuth(name, secret)
-  }
+  if ('httpAuthSecurityScheme' in scheme && !isBearer(scheme))
+    return httpAuth(scheme.httpAuthSecurityScheme.scheme, secret)
   return bearerAuth(secret)
+}
+
+function isBearer(scheme: SecurityScheme): boolean {
+  return (
+    'httpAuthSecurityScheme' in scheme &&
+    scheme.httpAuthSecurityScheme.scheme.toLowerCase() === 'bearer'
+  )
 }
 
 /** The card names the flow and its endpoints. */

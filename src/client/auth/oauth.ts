@@ -19,6 +19,11 @@ export interface OAuthConfig {
   readonly issuer?: string
   /** The URL of the server's metadata, where it is not the usual one. */
   readonly metadataUrl?: string
+  /**
+   * The agent's URL: its metadata names the server (RFC 9728), where nothing else here does.
+   * @internal
+   */
+  readonly resource?: string
   readonly authorizationUrl?: string
   readonly tokenUrl?: string
   readonly refreshUrl?: string
@@ -289,13 +294,34 @@ async function metadata(
   options: RequestOptions,
 ): Promise<oauth.AuthorizationServer | undefined> {
   if (config.metadataUrl) return metadataAt(config.metadataUrl, config, options)
-  if (!config.issuer) return undefined
-  const issuer = new URL(config.issuer)
+  const named = config.issuer ?? (await issuerOf(config, options))
+  if (named === undefined) return undefined
+  const issuer = new URL(named)
   const algorithm = { ...options, algorithm: 'oidc' } as const
   const first = await oauth.discoveryRequest(issuer, algorithm)
   if (first.ok) return oauth.processDiscoveryResponse(issuer, first)
   const second = await oauth.discoveryRequest(issuer, { ...options, algorithm: 'oauth2' })
   return oauth.processDiscoveryResponse(issuer, second)
+}
+
+/**
+ * The issuer that an agent's metadata names (RFC 9728): that of its own path, else that of its server. Undefined where the
+ * config says how to get tokens.
+ *
+ * @throws A2AError `unauthenticated` where neither names one.
+ */
+async function issuerOf(config: OAuthConfig, options: RequestOptions): Promise<string | undefined> {
+  const { resource, tokenUrl, authorizationUrl, deviceAuthorizationUrl } = config
+  if (resource === undefined || (tokenUrl ?? authorizationUrl ?? deviceAuthorizationUrl)) return
+  for (const place of new Set([new URL(resource).href, new URL('/', resource).href])) {
+    const response = await oauth.resourceDiscoveryRequest(new URL(place), options)
+    if (response.status !== 200) continue
+    const found = await oauth.processResourceDiscoveryResponse(new URL(place), response)
+    const issuer = found.authorization_servers?.[0]
+    if (issuer !== undefined) return issuer
+  }
+  const text = `The agent at ${shownOrigin(resource)} names no authorization server`
+  throw new A2AError('unauthenticated', text)
 }
 
 /** Metadata at a URL that a card names: the document says itself which issuer it is. */
