@@ -56,7 +56,13 @@ const algorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
 ]
 
-/** Adds a signature to a card. */
+/** Where a signature over a shorter form says which whole card it is of: SHA-256 of the specification's form. */
+const wholeCard = 'urn:corral:card'
+
+/**
+ * Adds a signature to a card, over its canonical form. Where that has empty values, such as the scopes of a security
+ * requirement, or letters beyond ASCII, the same key signs the form of the official SDKs too, which write neither.
+ */
 export async function signCard(
   card: AgentCard,
   key: CardKey,
@@ -64,12 +70,31 @@ export async function signCard(
 ): Promise<AgentCard> {
   if (!algorithms.includes(header.alg))
     throw new A2AError('invalidParams', `Cards are not signed with ${header.alg}`)
-  const payload = new TextEncoder().encode(canonicalCard(card))
-  const jws = await new FlattenedSign(payload)
+  const canonical = canonicalCard(card)
+  const shorter = strippedForms(withoutDefaults(agentCard, withoutSignatures(card)))
+  const others = [...new Set(shorter)].filter((form) => form !== canonical)
+  const mark = others.length > 0 && { [wholeCard]: await digestOf(canonical) }
+  const added = await Promise.all([
+    sign(canonical, key, header),
+    ...others.map((form) => sign(form, key, { ...header, ...mark })),
+  ])
+  return { ...card, signatures: [...(card.signatures ?? []), ...added] }
+}
+
+async function sign(
+  form: string,
+  key: CardKey,
+  header: SignatureHeader,
+): Promise<AgentCardSignature> {
+  const jws = await new FlattenedSign(new TextEncoder().encode(form))
     .setProtectedHeader({ typ: 'JOSE', ...header })
     .sign(key)
-  const signature = { protected: jws.protected ?? '', signature: jws.signature }
-  return { ...card, signatures: [...(card.signatures ?? []), signature] }
+  return { protected: jws.protected ?? '', signature: jws.signature }
+}
+
+async function digestOf(form: string): Promise<string> {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(form))
+  return base64url.encode(new Uint8Array(bytes))
 }
 
 /** More signatures than this are not looked at. */
@@ -100,29 +125,38 @@ async function verify(
 ): Promise<CardSignatureVerdict> {
   const header = readHeader(signature)
   if (typeof header === 'string') return { valid: false, reason: header }
-  const { kid } = header
-  const key = await resolve(header).catch(() => undefined)
+  const { kid, whole, ...named } = header
+  const key = await resolve({ kid, ...named }).catch(() => undefined)
   if (!key) return { valid: false, kid, reason: `key ${kid} is not trusted` }
+  const fault = { valid: false, kid, reason: `the card does not match the signature of ${kid}` }
+  if (whole !== undefined && whole !== (await payloads.digest())) return fault
   // The header was read from it, so it is an object with both strings.
   const { protected: head, signature: mark } = signature as AgentCardSignature
-  for (let form = 0; ; form++) {
+  // By the digest of the whole card it matters no more what a form leaves out.
+  const trusted = whole === undefined && !payloads.keepRequirements() ? wholeForms : forms
+  for (const form of trusted) {
     const payload = await payloads.of(form)
-    if (payload === undefined) break
+    if (payload === undefined) continue
     const jws = { payload, protected: head, signature: mark }
     const held = await flattenedVerify(jws, key, { algorithms }).catch(() => undefined)
     if (held) return { valid: true, kid }
   }
-  return { valid: false, kid, reason: `the card does not match the signature of ${kid}` }
+  return fault
 }
 
-function readHeader(signature: unknown): SignatureHeader | string {
+interface ReadHeader extends SignatureHeader {
+  /** The digest of the specification's form, where the signature is over another one. */
+  readonly whole?: unknown
+}
+
+function readHeader(signature: unknown): ReadHeader | string {
   if (!isPlainObject(signature)) return 'a signature is not an object'
   if (typeof signature.protected !== 'string' || typeof signature.signature !== 'string')
     return 'a signature lacks its protected header or value'
-  const { alg, kid, jku } = decodeHeader(signature.protected)
+  const { alg, kid, jku, [wholeCard]: whole } = decodeHeader(signature.protected)
   if (typeof alg !== 'string' || !algorithms.includes(alg)) return 'the algorithm is not allowed'
   if (typeof kid !== 'string' || kid === '') return 'the key is not named'
-  return { alg, kid, ...(typeof jku === 'string' && { jku }) }
+  return { alg, kid, whole, ...(typeof jku === 'string' && { jku }) }
 }
 
 function decodeHeader(text: string): Readonly<Record<string, unknown>> {
@@ -193,36 +227,95 @@ export function canonicalCard(card: unknown): string {
 }
 
 /**
- * The payloads that a signature may be over: the specification's form, then the one of peers that strip every empty
- * value, required ones included. None for a card that JCS cannot write (half a surrogate pair, endless nesting). One
- * takes several times as long as reading the card, so it is made when a trusted key asks for it, in a tick of its own.
+ * What a signature may be over: the specification's form; that of peers that strip every empty value, required ones and
+ * items of lists included; the same as a2a-python writes it, in ASCII; and every member as it is served, as signers of
+ * 0.3 cards have it.
+ */
+const forms = ['specification', 'stripped', 'ascii', 'served'] as const
+type Form = (typeof forms)[number]
+
+/** Those that leave out nothing that says how callers authenticate. */
+const wholeForms: readonly Form[] = ['specification', 'served']
+
+/**
+ * The payloads of a card by their forms. None for a card that JCS cannot write (half a surrogate pair, endless nesting).
+ * One takes several times as long as reading the card, so it is made when a trusted key asks for it, in a tick of its own.
  */
 class Payloads {
   readonly #card: unknown
-  readonly #made: Promise<string | undefined>[] = []
+  readonly #made: Partial<Record<Form, Promise<string | undefined>>> = {}
 
   constructor(card: unknown) {
     this.#card = card
   }
 
   /** Undefined where there is no such form. */
-  of(form: number): Promise<string | undefined> {
+  of(form: Form): Promise<string | undefined> {
     this.#made[form] ??= this.#make(form)
     return this.#made[form]
   }
 
-  async #make(form: number): Promise<string | undefined> {
-    if (form > 2) return undefined
+  /** Of the specification's form. */
+  async digest(): Promise<string | undefined> {
+    const payload = await this.of('specification')
+    return payload === undefined
+      ? undefined
+      : digestOf(new TextDecoder().decode(base64url.decode(payload)))
+  }
+
+  /** Whether those without empty values say enough of how callers authenticate. */
+  keepRequirements(): boolean {
+    try {
+      return keepsRequirements(this.#card)
+    } catch {
+      return false // endless nesting, which has no other form either
+    }
+  }
+
+  async #make(form: Form): Promise<string | undefined> {
     await myTurn()
     try {
-      const whole = withoutSignatures(this.#card)
-      if (form === 2) return base64url.encode(toJcs(whole)) // as signers of 0.3 cards do: every member as it is served
-      const strict = withoutDefaults(agentCard, whole)
-      return base64url.encode(toJcs(form === 0 ? strict : (withoutEmpties(strict) ?? {})))
+      return base64url.encode(this.#write(form))
     } catch {
       return undefined
     }
   }
+
+  #write(form: Form): string {
+    const whole = withoutSignatures(this.#card)
+    if (form === 'served') return toJcs(whole)
+    const strict = withoutDefaults(agentCard, whole)
+    if (form === 'specification') return toJcs(strict)
+    const [stripped, ascii] = strippedForms(strict)
+    return form === 'stripped' ? stripped : ascii
+  }
+}
+
+/** The form of peers that strip every empty value: written by JCS, and in ASCII as a2a-python writes it. */
+function strippedForms(strict: unknown): readonly [string, string] {
+  const text = toJcs(withoutEmpties(strict) ?? {})
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return [text, text.replace(/[\u007f-\uffff]/g, escaped)]
+}
+
+/**
+ * Whether a form without empty values says enough of how callers authenticate. Requirements without scopes are not in it,
+ * so that one that asks for nothing, or one beside others that are signed, could be slipped into the card.
+ */
+function keepsRequirements(card: unknown): boolean {
+  if (!isPlainObject(card)) return true
+  const skills = Array.isArray(card.skills) ? card.skills : []
+  return [card, ...skills].every((holder: unknown) => {
+    const asked = isPlainObject(holder) ? holder.securityRequirements : undefined
+    if (!Array.isArray(asked)) return true
+    const signed = asked.filter((one) => withoutEmpties(one) !== undefined).length
+    return (signed === 0 || signed === asked.length) && asked.every(namesScheme)
+  })
+}
+
+function namesScheme(requirement: unknown): boolean {
+  if (!isPlainObject(requirement) || !isPlainObject(requirement.schemes)) return false
+  return Object.keys(requirement.schemes).length > 0
 }
 
 function toJcs(value: unknown): string {
@@ -255,14 +348,12 @@ function isDefault(value: unknown): boolean {
   return isPlainObject(value) && Object.keys(value).length === 0
 }
 
-/**
- * The value without empty strings, lists and objects at any depth; undefined if nothing is left. Items of lists stay:
- * else an empty security requirement ("nothing is required") could be slipped into a signed card.
- */
+/** The value without empty strings, lists and objects at any depth; undefined if nothing is left. */
 function withoutEmpties(value: unknown): unknown {
   if (value === '' || value === null) return undefined
   if (Array.isArray(value)) {
-    return value.length > 0 ? value.map((item) => withoutEmpties(item) ?? item) : undefined
+    const items = value.map(withoutEmpties).filter((item) => item !== undefined)
+    return items.length > 0 ? items : undefined
   }
   if (!isPlainObject(value)) return value
   const members = mapValues(value, withoutEmpties)

@@ -4,7 +4,7 @@ import {
   verifyAgentCardSignature,
 } from '@a2a-js/sdk'
 import fc from 'fast-check'
-import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
+import { exportJWK, FlattenedSign, flattenedVerify, generateKeyPair, type JWK } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/protocol/errors.ts'
 import {
@@ -30,6 +30,12 @@ const card: AgentCard = {
   skills: [{ id: 's', name: 'S', description: 'd', tags: ['t'] }],
 }
 
+/** What a card says that asks for a token. */
+const asking = {
+  securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+  securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+}
+
 const header = { alg: 'ES256', kid: 'key-1' }
 let secret: JWK
 let trusted: { keys: JWK[] }
@@ -39,6 +45,38 @@ beforeAll(async () => {
   secret = await exportJWK(pair.privateKey)
   trusted = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'key-1' }] }
 })
+
+/** The payload of a2a-python's `canonicalize_agent_card`: no empty value at any depth, and no letter beyond ASCII. */
+function pythonForm({ signatures: _, ...unsigned }: AgentCard): string {
+  const clean = (value: unknown): unknown => {
+    if (value === '' || value === null || value === undefined) return undefined
+    if (typeof value !== 'object') return value
+    if (Array.isArray(value)) {
+      const items = value.map(clean).filter((item) => item !== undefined)
+      return items.length > 0 ? items : undefined
+    }
+    const members = Object.entries(value).flatMap(([name, member]) => {
+      const kept = clean(member)
+      return kept === undefined ? [] : [[name, kept] as const]
+    })
+    return members.length > 0 ? Object.fromEntries(members.sort()) : undefined
+  }
+  return JSON.stringify(clean(unsigned)).replace(
+    /[^ -~]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** Whether a2a-python takes a card: one of its signatures must be over its payload. */
+async function verifyAsPython(card: AgentCard): Promise<boolean> {
+  const payload = Buffer.from(pythonForm(card)).toString('base64url')
+  for (const { protected: head, signature } of card.signatures ?? []) {
+    const jws = { payload, protected: head, signature }
+    const held = await flattenedVerify(jws, trusted.keys[0] ?? {}).catch(() => undefined)
+    if (held) return true
+  }
+  return false
+}
 
 describe('the canonical form', () => {
   test('A018: keeps required and explicitly set optional fields, drops other defaults', () => {
@@ -106,7 +144,40 @@ describe('a signed card', () => {
       provider: null,
     }
     served.capabilities.extensions = []
-    expect(await verifyCard(served, { keys: trusted })).toEqual([{ valid: true, kid: 'key-1' }])
+    expect(await verifyCard(served, { keys: trusted })).toEqual([
+      { valid: true, kid: 'key-1' },
+      { valid: true, kid: 'key-1' },
+    ])
+  })
+
+  test('is signed in the forms of the official SDKs where theirs differ, for their verifiers', async () => {
+    const plain = { ...card, description: 'Writes things.' }
+    for (const [given, count] of [
+      [plain, 1],
+      [card, 2],
+      [{ ...plain, ...asking }, 2],
+      [{ ...card, ...asking }, 3],
+    ] as const) {
+      const signed = await signCard(given, secret, header)
+      expect(signed.signatures).toHaveLength(count)
+      expect((await verifyCard(signed, { keys: trusted })).every(({ valid }) => valid)).toBe(true)
+      await expect(verifyAsPython(signed)).resolves.toBe(true)
+    }
+  })
+
+  test('no longer holds by any of its forms once its requirements are weakened', async () => {
+    const signed = await signCard({ ...card, ...asking }, secret, header)
+    for (const securityRequirements of [
+      undefined,
+      [],
+      [{ schemes: {} }],
+      [...asking.securityRequirements, { schemes: {} }],
+      [{ schemes: { other: { list: [] } } }],
+    ]) {
+      const changed = { ...signed, securityRequirements }
+      const verdicts = await verifyCard(changed, { keys: trusted })
+      expect(verdicts.map(({ valid }) => valid)).toEqual([false, false, false])
+    }
   })
 
   test('holds for any card', async () => {
@@ -114,7 +185,9 @@ describe('a signed card', () => {
       const { signatures: _, ...unsigned } = any
       // Signing reads the card as unknown JSON; the type only says which card is meant.
       const signed = await signCard(unsigned as unknown as AgentCard, secret, header)
-      expect(await verifyCard(signed, { keys: trusted })).toEqual([{ valid: true, kid: 'key-1' }])
+      const verdicts = await verifyCard(signed, { keys: trusted })
+      const all = (signed.signatures ?? []).map(() => ({ valid: true, kid: 'key-1' }))
+      expect(verdicts).toEqual(all)
     })
     await fc.assert(property, { numRuns: 50 })
   })
@@ -129,8 +202,8 @@ describe('a signed card', () => {
       { securityRequirements: [{ schemes: {} }] },
     ]
     for (const change of changes) {
-      const [verdict] = await verifyCard({ ...signed, ...change }, { keys: trusted })
-      expect(verdict?.valid).toBe(false)
+      const verdicts = await verifyCard({ ...signed, ...change }, { keys: trusted })
+      expect(verdicts.map(({ valid }) => valid)).toEqual([false, false])
     }
   })
 
@@ -160,8 +233,8 @@ describe('a signed card', () => {
       header,
     )
     expect((await verifyCard(twice, { keys: trusted })).map(({ valid }) => valid)).toEqual([
-      false,
-      true,
+      ...[false, false],
+      ...[true, true],
     ])
     await expect(requireSignature(twice, { keys: trusted })).resolves.toBeUndefined()
   })
@@ -191,9 +264,10 @@ describe('a signature that must not be believed', () => {
       },
     }
     const resolve = async () => undefined
-    expect(await verifyCard(watched, { resolve })).toMatchObject([{ valid: false }])
+    const verdicts = await verifyCard(watched, { resolve })
+    expect(verdicts.map(({ valid }) => valid)).toEqual([false, false])
     expect(reads).toBe(0)
-    expect(await verifyCard(watched, { keys: trusted })).toMatchObject([{ valid: true }])
+    expect((await verifyCard(watched, { keys: trusted }))[0]).toMatchObject({ valid: true })
   })
 
   const forge = (fields: object): string =>
@@ -235,7 +309,52 @@ describe('a signature that must not be believed', () => {
 
   test('over a card that has no canonical form is refused without a throw', async () => {
     const signed = await signCard(card, secret, header)
-    const [verdict] = await verifyCard({ ...signed, name: '\ud800' }, { keys: trusted })
+    let nested: unknown = {}
+    for (let depth = 0; depth < 50_000; depth++) nested = [nested]
+    for (const change of [{ name: '\ud800' }, { securityRequirements: [nested] }]) {
+      const [verdict] = await verifyCard({ ...signed, ...change }, { keys: trusted })
+      expect(verdict?.valid).toBe(false)
+    }
+  })
+})
+
+describe('a signature without the values that are empty, as peers make it', () => {
+  const schemes = { oauth: { list: ['read'] } }
+  const open = { ...card, description: 'Writes.', securitySchemes: asking.securitySchemes }
+  const signs = async (unsigned: AgentCard): Promise<AgentCard> => {
+    const payload = new TextEncoder().encode(pythonForm(unsigned))
+    const jws = await new FlattenedSign(payload).setProtectedHeader(header).sign(secret)
+    const signatures = [{ protected: jws.protected ?? '', signature: jws.signature }]
+    return { ...unsigned, signatures }
+  }
+
+  test('holds for a card that asks for credentials without scopes, or with them', async () => {
+    for (const unsigned of [
+      { ...open, ...asking },
+      { ...open, securityRequirements: [{ schemes }] },
+      { ...open, description: 'Schreibt für 写.' },
+    ])
+      expect(await verifyCard(await signs(unsigned), { keys: trusted })).toMatchObject([
+        { valid: true },
+      ])
+  })
+
+  test('lets nobody slip in a requirement that asks for nothing, or for less', async () => {
+    const signed = await signs({ ...open, securityRequirements: [{ schemes }] })
+    for (const securityRequirements of [
+      [{ schemes }, { schemes: {} }],
+      [{ schemes }, { schemes: { bearer: { list: [] } } }],
+      [{ schemes: {} }],
+      [],
+    ]) {
+      const [verdict] = await verifyCard({ ...signed, securityRequirements }, { keys: trusted })
+      expect(verdict?.valid).toBe(false)
+    }
+    const bare = await signs(open)
+    const [verdict] = await verifyCard(
+      { ...bare, securityRequirements: [{ schemes: {} }] },
+      { keys: trusted },
+    )
     expect(verdict?.valid).toBe(false)
   })
 })
@@ -252,7 +371,7 @@ describe('keys by jku', () => {
     const signed = await signCard(card, secret, { ...header, jku })
     for (const allow of [[jku], ['https://keys.example']]) {
       const resolve = createJkuResolver({ allow, fetchJson })
-      expect(await verifyCard(signed, { resolve })).toEqual([{ valid: true, kid: 'key-1' }])
+      expect((await verifyCard(signed, { resolve }))[0]).toEqual({ valid: true, kid: 'key-1' })
     }
   })
 
@@ -287,8 +406,8 @@ describe('beside @a2a-js/sdk', () => {
 
   test('A017: what the peer signs, we verify, its stripped empties included', async () => {
     const sign = generateAgentCardSignature(secret, { alg: 'ES256', kid: 'key-1', typ: 'JOSE' })
-    for (const description of ['Writes', '']) {
-      const given = { ...peerCard, description } as unknown as PeerCard // the peer's type of the same JSON
+    for (const change of [{ description: 'Writes' }, { description: '' }, asking]) {
+      const given = { ...peerCard, ...change } as unknown as PeerCard // the peer's type of the same JSON
       const signed = await sign(given)
       const served = JSON.parse(JSON.stringify(signed))
       expect(await verifyCard(served, { keys: trusted })).toEqual([{ valid: true, kid: 'key-1' }])
@@ -296,8 +415,10 @@ describe('beside @a2a-js/sdk', () => {
   })
 
   test('A017: what we sign, the peer verifies', async () => {
-    const signed = await signCard(card, secret, header)
     const verify = verifyAgentCardSignature(async () => trusted.keys[0] as JWK) // set before all tests
-    await expect(verify(signed as unknown as PeerCard)).resolves.toBeUndefined() // the same JSON
+    for (const change of [{}, asking]) {
+      const signed = await signCard({ ...card, ...change }, secret, header)
+      await expect(verify(signed as unknown as PeerCard)).resolves.toBeUndefined() // the same JSON
+    }
   })
 })
