@@ -304,6 +304,11 @@ function strippedForms(strict: unknown): readonly [string, string] {
  */
 function keepsRequirements(card: unknown): boolean {
   if (!isPlainObject(card)) return true
+  const known = withoutDefaults(agentCard, card)
+  const schemes = isPlainObject(known) ? known.securitySchemes : undefined
+  // A scheme of another shape, which a reader may understand, would not be signed.
+  if (isPlainObject(schemes) && !Object.values(schemes).every((one) => withoutEmpties(one)))
+    return false
   const skills = Array.isArray(card.skills) ? card.skills : []
   return [card, ...skills].every((holder: unknown) => {
     const asked = isPlainObject(holder) ? holder.securityRequirements : undefined

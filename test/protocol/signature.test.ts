@@ -351,6 +351,9 @@ describe('a signature without the values that are empty, as peers make it', () =
       expect(verdict?.valid).toBe(false)
     }
     const bare = await signs(open)
+    const other = { type: 'openIdConnect', openIdConnectUrl: 'https://evil.example/' }
+    const slipped = { ...bare, securitySchemes: { ...open.securitySchemes, other } }
+    expect((await verifyCard(slipped, { keys: trusted }))[0]?.valid).toBe(false)
     const [verdict] = await verifyCard(
       { ...bare, securityRequirements: [{ schemes: {} }] },
       { keys: trusted },
