@@ -420,11 +420,12 @@ export function isExplanation(value: unknown): value is Explanation {
 
 /** Writes what failed, which member and attempt, what was answered, and what to do. */
 export function writeWhy(screen: Screen, why: readonly Explanation[]): void {
-  for (const { what, member, team, attempt, words, remedy, link } of why) {
+  for (const { what, member, team, attempt, continued, words, remedy, link } of why) {
     const of = team ? ` of team ${team}` : ''
+    const after = continued ? '; the task continued' : ''
     screen.write(toPrintableLine(what), '\n')
     const rows = [
-      ['who', `${member}${of}, attempt ${attempt}`],
+      ['who', `${member}${of}, attempt ${attempt}${after}`],
       ...words.map((one, i) => [i === 0 ? 'said' : '', one]),
       ['do', remedy],
       ['see', link],

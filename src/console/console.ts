@@ -266,7 +266,9 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
         const error = toA2AError(thrown)
         if (error.code === 'internal') logger.error({ err: thrown }, 'The console failed')
         const explains = viewer !== undefined && mayExplain(asker({ viewer, request }))
-        const why = explains ? explainError(error, failureOf(error, withoutSecrets), id) : undefined
+        const why = explains
+          ? explainError(error, failureOf(error, withoutSecrets), { id })
+          : undefined
         return toReply(error, { logins, why })
       }
     },

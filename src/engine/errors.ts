@@ -80,6 +80,7 @@ export function shuttingDown(): A2AError {
 export function notRegistered(): A2AError {
   return new A2AError('unavailable', 'This server has lost its store for a moment; try again', {
     retryAfterSeconds: 1,
+    why: 'storeDown',
   })
 }
 

@@ -5,7 +5,13 @@ import { mediaTypeOf, takesPart } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension, whyExtension } from '../protocol/extensions.ts'
 import { explainError, failureOf } from '../protocol/failure.ts'
-import { type EventStream, isOperator, mayExplain, type Sequenced } from '../protocol/operations.ts'
+import {
+  type EventStream,
+  isOperator,
+  mayExplain,
+  reachesAgent,
+  type Sequenced,
+} from '../protocol/operations.ts'
 import type {
   AgentCard,
   CancelTaskRequest,
@@ -188,9 +194,10 @@ async function getTask(
   } catch (thrown) {
     if (!mayExplain(call)) throw thrown
     const error = toReadError(thrown)
-    const why = JSON.stringify(explainError(error, failureOf(error, withoutSecrets), request.id))
-    const metadata = { ...error.details.metadata, why }
-    throw new A2AError(error.code, error.message, { ...error.details, metadata })
+    const agent = await otherAgentOf(engine, scope, request.id, call)
+    const place = { id: request.id, agent }
+    const why = JSON.stringify(explainError(error, failureOf(error, withoutSecrets), place))
+    throw new A2AError(error.code, error.message, { ...error.details, metadata: { ...error.details.metadata, why } })
   }
 
   async function find(own: Scope): Promise<Task> {
@@ -211,6 +218,18 @@ async function seenScope(
   if (head?.scope.agent !== own.agent) return own
   engine.logger.info({ operator: call.auth.userId, taskId: id }, 'An operator looked')
   return head.scope
+}
+
+/** Which other agent of this server has the task, for a caller who may use that agent. */
+async function otherAgentOf(
+  { store }: Service['engine'],
+  own: Scope,
+  id: string,
+  { auth }: CheckedCall,
+): Promise<string | undefined> {
+  const stored = await store.get(id, undefined, { light: true }).catch(() => undefined)
+  const agent = stored?.head.scope.agent
+  return agent !== undefined && agent !== own.agent && reachesAgent(auth, agent) ? agent : undefined
 }
 
 /** The caller's tasks, newest status first (specification §3.1.4). */

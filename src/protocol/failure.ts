@@ -21,6 +21,7 @@ export type FailureCause =
   | 'outputMisfit'
   | 'webhook'
   | 'taskGone'
+  | 'otherAgent'
   | 'storeDown'
   | 'interrupted'
 
@@ -54,6 +55,8 @@ export type Explanation = {
   readonly words: readonly string[]
   /** What to do. */
   readonly remedy: string
+  /** The task continued: the call was tried again, answered by another agent, or done without. */
+  readonly continued?: true
   /** The heading of its section in the guide. */
   readonly section: string
   /** The link to that section. */
@@ -128,9 +131,15 @@ const causes: Readonly<Record<FailureCause, FailureRow>> = {
     section: 'Webhook rejected',
   },
   taskGone: {
-    what: 'The task is gone: its question expired, or it was dropped as old',
-    remedy: 'Send the message again; raise waiting_days or max_age_days of [server.retention]',
+    what: 'The task is not here: its question expired, it was dropped as old, or it is on another server',
+    remedy:
+      'Check URL and id, or send the message again; raise waiting_days or max_age_days of [server.retention]',
     section: 'Question expired',
+  },
+  otherAgent: {
+    what: 'The task is at another agent of this server',
+    remedy: 'Ask that agent: the words name its path',
+    section: 'Task not found',
   },
   storeDown: {
     what: 'The task store cannot be used',
@@ -168,14 +177,14 @@ const codes: Partial<Readonly<Record<ErrorCode, FailureRow>>> = {
     section: everyCode,
   },
   agentUnavailable: {
-    what: 'An agent behind this one cannot be used',
+    what: 'The agent is not available',
     remedy: 'See that it runs and is registered; set max_retries or fallback_agent_id of the step',
     section: everyCode,
   },
   taskNotFound: {
     what: 'There is no such task for these credentials',
     remedy: 'Check the id, the agent in the URL and the credentials',
-    section: everyCode,
+    section: 'Task not found',
   },
 }
 
@@ -186,12 +195,13 @@ const otherwise: FailureRow = {
 }
 
 /** What a failure means: the row of its cause or code. */
-export function explain(note: FailureNote): Explanation {
+export function explain(note: FailureNote, continued = false): Explanation {
   const { cause, words, attempt, member = '', team } = note
   const rows: Readonly<Record<string, FailureRow>> = { ...codes, ...causes }
   const row = (Object.hasOwn(rows, cause) ? rows[cause] : undefined) ?? otherwise
   const link = `docs/guides/errors.md#${row.section.toLowerCase().replaceAll(' ', '-')}`
-  return { cause, ...row, member, ...(team !== undefined && { team }), attempt, words, link }
+  const optional = { ...(team !== undefined && { team }), ...(continued && { continued }) }
+  return { cause, ...row, member, ...optional, attempt, words, link }
 }
 
 /** A member of a team has failed, for the reason that is the `cause`. The last one in a chain names the member itself. */
@@ -270,12 +280,35 @@ function toSentence(error: Error): string {
   return `${name}: ${message || code}`
 }
 
-/** What an operator learns of a task that cannot be read: the words of the error, and whether the task was here before. */
-export function explainError(error: A2AError, note: FailureNote, taskId: string): Explanation {
-  const isGone = error.code === 'taskNotFound' && isTimed(taskId)
-  const words = isGone ? [`${error.message}; it was made at ${madeAt(taskId)}`] : note.words
-  const member = error.code === 'unavailable' ? 'the task store' : `task ${taskId}`
-  return explain({ member, ...note, words, ...(isGone && { cause: 'taskGone' }) })
+/** A task that cannot be read, and where it is instead. */
+interface UnreadTask {
+  readonly id: string
+  /** The agent of this server that has it, where it was asked of another. */
+  readonly agent?: string | undefined
+}
+
+/** What an operator learns of a task that cannot be read: the words of the error, and what became of the task. */
+export function explainError(
+  { code, message }: A2AError,
+  note: FailureNote,
+  { id, agent }: UnreadTask,
+): Explanation {
+  const member = note.cause === 'storeDown' ? 'the task store' : `task ${id}`
+  if (code !== 'taskNotFound') return explain({ member, ...note })
+  if (agent !== undefined)
+    return explain({
+      member,
+      ...note,
+      cause: 'otherAgent',
+      words: [message, `It is at /agents/${agent}`],
+    })
+  if (!isTimed(id)) return explain({ member, ...note })
+  return explain({
+    member,
+    ...note,
+    cause: 'taskGone',
+    words: [`${message}; it was made at ${madeAt(id)}`],
+  })
 }
 
 /** The ids of our tasks begin with the moment at which they were made (RFC 9562, version 7). */

@@ -30,7 +30,9 @@ export class TasksLocked extends A2AError {
   readonly ids: ReadonlySet<string>
 
   constructor(ids: ReadonlySet<string>) {
-    super('unavailable', 'The task store cannot write: another client has locked the task')
+    super('unavailable', 'The task store cannot write: another client has locked the task', {
+      why: 'storeDown',
+    })
     this.ids = ids
   }
 }
@@ -360,17 +362,25 @@ function explainTask(task: FailedTask): readonly Explanation[] {
     return [{ member: memberIn(record.entry), ...record.failure }]
   })
   const isEnded = /FAILED|REJECTED|AUTH_REQUIRED/.test(state)
-  const hasEnd = records.some((record) => record.kind === 'event' && record.failure)
-  const code = isEnded && !hasEnd ? codeOf(task.message) : undefined
+  const ended = records.flatMap((record) =>
+    record.kind === 'event' && record.failure ? [record.failure] : [],
+  )
+  const code = isEnded && ended.length === 0 ? codeOf(task.message) : undefined
   const all = [
     ...(code === undefined ? [] : [{ cause: code, words: [], attempt: 1 }]),
     ...noted.toReversed(),
     ...deadLetters.map(noteOf),
   ]
   const unique = new Map(all.map((note) => [keyOf(note, agent), note]))
-  return [...unique.values()]
+  const end = code === undefined ? ended.at(-1) : all[0]
+  const endKey = isEnded && end ? keyOf(end, agent) : undefined
+  // An agent may say itself that the task has failed: then any of them may be the reason.
+  const isKnown = endKey !== undefined || state !== 'TASK_STATE_FAILED'
+  return [...unique]
     .slice(0, maxExplained)
-    .map((note) => explain({ ...note, member: note.member || agent }))
+    .map(([key, note]) =>
+      explain({ ...note, member: note.member || agent }, isKnown && key !== endKey),
+    )
 }
 
 /** The end of a task repeats the failure of the member that ended it. */

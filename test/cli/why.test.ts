@@ -5,12 +5,15 @@ import { OpenAIAgent, type OpenAIAgentOptions } from '../../src/agents/openai/ag
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
 import { defineTool } from '../../src/agents/tools.ts'
 import { createConsole } from '../../src/console/index.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
 import { traceExtension } from '../../src/protocol/extensions.ts'
-import type { Explanation } from '../../src/protocol/failure.ts'
+import { type Explanation, explainError, failureOf } from '../../src/protocol/failure.ts'
 import { bearer, createServer, listen } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { systemClock } from '../../src/shared/clock.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
+import { toDatabaseError } from '../../src/store/postgres/connection.ts'
+import { toStoreError } from '../../src/store/sqlite/driver.ts'
 import type { LogRecord } from '../../src/store/store.ts'
 import { defineTeam, type Team } from '../../src/team/index.ts'
 import { type ModelAnswer, openModelServer } from '../../src/testing/index.ts'
@@ -108,7 +111,7 @@ const planted: readonly Planted[] = [
     cause: 'outputMisfit',
     what: 'No answer fits the output schema',
     who: 'clerk of team output, attempt 1',
-    own: 'does not fit its schema, after 2 tries',
+    own: 'It answered: no JSON',
     remedy: 'output_schema',
     section: 'output-does-not-fit',
   },
@@ -124,7 +127,7 @@ const planted: readonly Planted[] = [
   {
     id: 'question',
     cause: 'taskGone',
-    what: 'its question expired',
+    what: 'The task is not here: its question expired',
     who: 'task 0',
     own: 'it was made at 20',
     remedy: 'waiting_days',
@@ -213,10 +216,28 @@ async function createAgents(): Promise<readonly Team[]> {
     teamOf('webhook', () => 'done'),
     teamOf('question', asker),
     teamOf('store', () => 'done'),
+    defineTeam({
+      id: 'rejected',
+      name: 'rejected',
+      agents: { clerk: failingOnce() },
+      scheduler: {
+        type: 'workflow',
+        steps: [{ agentId: 'clerk', maxRetries: 1 }, { approval: { question: 'Print it?' } }],
+      },
+    }),
     teamOf('old', () => {
       throw new Error('words that an old log has not')
     }),
   ]
+}
+
+function failingOnce(): () => string {
+  let count = 0
+  return () => {
+    count++
+    if (count === 1) throw new A2AError('agentUnavailable', 'The press is jammed')
+    return 'A card'
+  }
 }
 
 const tokens = {
@@ -273,19 +294,22 @@ beforeAll(async () => {
   closing.push(() => listening.close())
   const url = `http://127.0.0.1:${listening.port}`
   receiver.answer = (_, response) => void response.writeHead(410).end('ask the janitor')
-  const send = async (id: string): Promise<readonly [string, string]> => {
-    const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'go' }] }
+  const send = async (id: string, taskId?: string): Promise<readonly [string, string]> => {
+    const parts = [{ text: taskId === undefined ? 'go' : 'reject' }]
+    const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts, taskId }
     const hook = { taskPushNotificationConfig: { id: 'hook', url: receiver.url } }
     const body = JSON.stringify({ message, ...(id === 'webhook' && { configuration: hook }) })
     const headers = { ...as('ann'), 'content-type': 'application/json', 'a2a-version': '1.0' }
     const { json } = await ask(`${url}/agents/${id}/message:send`, { headers, body })
     return [id, json.task.id]
   }
+  const [, printing] = await send('rejected')
+  const rejected = await send('rejected', printing)
   // One that waits first: what is stored after its time drops it.
   const waiting = await send('question')
   lateBy = 86_400_000
   const others = planted.filter(({ id }) => id !== 'question')
-  const ids = new Map([waiting, ...(await Promise.all(others.map(({ id }) => send(id))))])
+  const ids = new Map([rejected, waiting, ...(await Promise.all(others.map(({ id }) => send(id))))])
   await givenUp.promise
   lost = ids.get('store')
   const [, oldId] = await send('old')
@@ -359,7 +383,7 @@ describe('an operator is told why', () => {
 
 describe('a caller without the scope operator', () => {
   /** A guard, a budget and a limit of time speak to the caller in words that are made for the caller. */
-  const secret = planted.filter(({ id }) => !['guard', 'budget', 'output', 'webhook'].includes(id))
+  const secret = planted.filter(({ id }) => !['guard', 'budget', 'webhook'].includes(id))
 
   test.each(secret)('reads no words of the error of $id', async ({ id, own }) => {
     const taskId = desk.ids.get(id)
@@ -376,11 +400,53 @@ describe('a caller without the scope operator', () => {
 
   test('is told the code and a safe sentence by the command', async () => {
     const [text] = await why('ann', ['wrong-key'])
+    expect(text).toContain('failed (processingError)')
     expect(text).toContain('An agent of the team could not answer')
     expect(text).toContain('scope operator')
     expect(text).not.toContain('401')
   })
 })
+
+test('what a task continued after is not what ended it', async () => {
+  const whyOf = async (id: string): Promise<readonly Explanation[]> => {
+    const place = `${desk.url}/console/api/tasks/${desk.ids.get(id)}`
+    return (await ask(place, { headers: as('op') })).json.why
+  }
+  expect((await whyOf('model-down')).map(({ attempt, continued }) => [attempt, continued])).toEqual(
+    [
+      [2, undefined],
+      [1, true],
+    ],
+  )
+  expect(await whyOf('tool')).toMatchObject([{ cause: 'toolThrew', continued: true }])
+  expect(await whyOf('rejected')).toMatchObject([{ cause: 'agentUnavailable', continued: true }])
+  const [text] = await why('op', ['rejected'])
+  expect(text).toMatch(/^task \S+ rejected\n/)
+  expect(text).toContain('clerk of team rejected, attempt 1; the task continued')
+})
+
+test('a task that is asked of the wrong agent is not said to have expired', async () => {
+  const id = desk.ids.get('quota') ?? ''
+  const asked = ['task', 'why', `${desk.url}/agents/guard`, id, '--bearer-token']
+  const told = await corral([...asked, 'op-token'])
+  expect(told.stdout).toContain('The task is at another agent of this server')
+  expect(told.stdout).toContain('/agents/quota')
+  expect(told.stdout).not.toContain('expired')
+  const other = await corral([...asked, 'ann-token'])
+  expect(other.stdout + other.stderr).not.toContain('quota')
+})
+
+test.each(['sqlite', 'PostgreSQL'])(
+  'a file or database of %s that is lost is the cause',
+  (kind) => {
+    const error =
+      kind === 'sqlite'
+        ? toStoreError('read', { code: 26, message: 'file is not a database' })
+        : toDatabaseError('read', new Error('connect ECONNREFUSED'))
+    const told = explainError(error, failureOf(error, String), { id: 'some' })
+    expect(told).toMatchObject({ cause: 'storeDown', member: 'the task store' })
+  },
+)
 
 test('a log of an earlier version is explained by the code of the task', async () => {
   const place = `${desk.url}/console/api/tasks/${desk.ids.get('old')}`

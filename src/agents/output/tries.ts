@@ -87,6 +87,11 @@ export class Tries {
     return this.#unfit.at(-1)?.fault ?? ''
   }
 
+  /** The last answer, as its agent is shown it. */
+  get said(): string {
+    return this.#unfit.at(-1)?.text ?? ''
+  }
+
   /** What refused answers have used since the agent was first asked. */
   get used(): Usage | undefined {
     return usageOfAll(this.#unfit)
@@ -100,7 +105,7 @@ export class Tries {
   /** Keeps that an answer did not fit; in the log before the agent is asked again. */
   async refuse(parts: readonly Part[], fault: string, usage: Usage | undefined): Promise<void> {
     const turn = this.#turn.number
-    const whole = parts.map(partText).filter(Boolean).join('\n')
+    const whole = toShownAnswer(parts)
     const text = whole.length > longest ? `${whole.slice(0, longest - 1)}…` : whole
     const unfit = { turn, message: this.#message, text, fault, ...(usage && { usage }) }
     this.#unfit = [...this.#unfit, unfit]
@@ -118,6 +123,11 @@ export class Tries {
     const value: object = saved
     return this.#turn.save(triesKey, value as Json) // built of JSON values only
   }
+}
+
+/** An answer in words, data as JSON. */
+export function toShownAnswer(parts: readonly Part[]): string {
+  return parts.map(partText).filter(Boolean).join('\n')
 }
 
 function partText(part: Part): string {

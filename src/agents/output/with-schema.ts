@@ -11,7 +11,15 @@ import { readAgentEvent } from '../reply.ts'
 import { toDataSchema } from '../schema.ts'
 import { acceptsTools } from '../tools.ts'
 import { type AskAgent, wrapAgent } from '../wrap.ts'
-import { cancelTries, FirstTry, FurtherTry, HeldAnswer, Tries, toRepeat } from './tries.ts'
+import {
+  cancelTries,
+  FirstTry,
+  FurtherTry,
+  HeldAnswer,
+  Tries,
+  toRepeat,
+  toShownAnswer,
+} from './tries.ts'
 
 /** What becomes of answers that do not fit their schema. */
 export interface OutputOptions {
@@ -76,7 +84,7 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
   while (true) {
     if (tries.number > 1) {
       count(turn, tries.usedByAll)
-      if (tries.number > 1 + maxOutputRetries) throw unfit(tries.fault, tries.number - 1)
+      if (tries.number > 1 + maxOutputRetries) throw unfit(tries, tries.number - 1)
       turn.account?.check()
     }
     const own =
@@ -102,7 +110,7 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
     turn.trace({ type: 'output', try: number, fault: fault.slice(0, longestFault) })
     if (maxOutputRetries === 0) {
       count(turn, addUsage(tries.usedByAll, held.usage))
-      throw unfit(fault, number)
+      throw unfit({ fault, said: toShownAnswer(held.parts) }, number)
     }
     // The last one too: a turn that runs again after a crash does not begin anew.
     await tries.refuse(held.parts, fault, held.usage)
@@ -174,12 +182,13 @@ function toJson(data: unknown): Json {
   throw new A2AError('processingError', message)
 }
 
-function unfit(fault: string, tries: number): A2AError {
+/** What was answered stays in the cause, for operators. */
+function unfit({ fault, said }: Pick<Tries, 'fault' | 'said'>, tries: number): A2AError {
   const times = tries === 1 ? '' : `, after ${tries} tries`
   return new A2AError(
     'invalidAgentResponse',
     `The answer does not fit its schema${times}: ${fault}`,
-    { why: 'outputMisfit' },
+    { why: 'outputMisfit', cause: new Error(`It answered: ${said}`) },
   )
 }
 

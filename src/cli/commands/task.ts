@@ -3,7 +3,9 @@ import type { A2AClient } from '../../client/index.ts'
 import {
   A2AError,
   type Explanation,
+  errorExtension,
   type ListTasksRequest,
+  type Message,
   type Task,
   type TaskState,
   taskStates,
@@ -249,19 +251,29 @@ function whyIn(error: unknown): Explanation | undefined {
 function showWhy(task: Task, flags: ClientFlags): number {
   const { id } = task
   const why = whyOf(task)
-  if (flags.json) print(why, flags, String)
-  else if (why.length > 0) writeWhy(stdout, why)
-  else {
-    const { state, message } = task.status
-    stdout.write(`task ${id} ${stateName(state)}\n`)
-    if (message) stdout.write(`${message.parts.map(partText).join('')}\n`)
-    if (exitCodeOfTask(task) !== 0) stdout.write(`${notExplained}\n`)
+  if (flags.json) {
+    print(why, flags, String)
+    return 0
   }
+  if (why.every(({ continued }) => continued)) {
+    const { state, message } = task.status
+    const code = codeIn(message)
+    stdout.write(`task ${id} ${stateName(state)}${code === undefined ? '' : ` (${code})`}\n`)
+    if (message) stdout.write(`${message.parts.map(partText).join('')}\n`)
+    if (code !== undefined) stdout.write(`${notExplained}\n`)
+  }
+  writeWhy(stdout, why)
   return 0
 }
 
+/** The code of the error that ended a task; undefined where none did. */
+function codeIn(message: Message | undefined): string | undefined {
+  const { code } = Object(message?.metadata?.[errorExtension])
+  return typeof code === 'string' ? toPrintableLine(code) : undefined
+}
+
 const notExplained =
-  'The words of the error are for operators: use credentials with the scope operator, or read the log of the server.'
+  'The words of the error are for operators, where trace is on: use credentials with the scope operator, or read the log of the server.'
 
 async function cancelCommand(url: string, id: string, flags: ClientFlags): Promise<number> {
   const task = await withClient(url, flags, (client) => client.cancelTask(id))

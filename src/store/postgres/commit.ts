@@ -114,7 +114,7 @@ export class Commits {
 
   #add(one: WaitingCommit): void {
     if (!this.#waiting.add(one))
-      one.reject(new A2AError('unavailable', 'The task store is overloaded'))
+      one.reject(new A2AError('unavailable', 'The task store is overloaded', { why: 'storeDown' }))
     else this.#running ??= this.#run()
   }
 
@@ -182,7 +182,11 @@ export class Commits {
       const own = new Set(lines.flatMap(lineTask).filter((id) => locked.has(id)))
       if (own.size === 0) return true
       const isTooLong = this.#closing.signal.aborted || locks.lockedMs(own) >= timeoutMs
-      reject(isTooLong ? new A2AError('unavailable', lockedTooLong) : new TasksLocked(own))
+      reject(
+        isTooLong
+          ? new A2AError('unavailable', lockedTooLong, { why: 'storeDown' })
+          : new TasksLocked(own),
+      )
       return false
     })
   }

@@ -378,7 +378,7 @@ export function toDatabaseError(doing: 'read' | 'write', error: unknown): A2AErr
   return new A2AError(
     known || isCollision(error) ? 'unavailable' : 'internal',
     `The task store cannot ${doing}${known ? `: ${databaseReason(error)}` : ''}`,
-    { cause: error },
+    { cause: error, why: 'storeDown' },
   )
 }
 

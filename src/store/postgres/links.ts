@@ -209,7 +209,7 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
     const link = free.pop()
     if (link) return link
     if (waiting.size >= maxWaiting)
-      throw new A2AError('unavailable', 'The task store is overloaded')
+      throw new A2AError('unavailable', 'The task store is overloaded', { why: 'storeDown' })
     return new Promise((resolve) => waiting.add(name, resolve))
   }
 

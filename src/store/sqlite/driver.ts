@@ -186,7 +186,7 @@ export function toStoreError(
   return new A2AError(
     known ? 'unavailable' : 'internal',
     `The task store cannot ${doing}${known ? `: ${known}` : ''}`,
-    { cause: new Error(fault.message) },
+    { cause: new Error(fault.message), why: 'storeDown' },
   )
 }
 

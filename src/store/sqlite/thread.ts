@@ -178,10 +178,14 @@ export class CommitGroup {
 
   commit(writes: readonly Write[]): Promise<readonly WriteResult[]> {
     if (this.#waitingRows > 0 && this.#waitingRows + writes.length > maxWaiting)
-      return Promise.reject(new A2AError('unavailable', 'The task store is overloaded'))
+      return Promise.reject(
+        new A2AError('unavailable', 'The task store is overloaded', { why: 'storeDown' }),
+      )
     if (this.#damage !== undefined)
       return Promise.reject(
-        new A2AError('unavailable', 'The task store cannot write: the file is damaged'),
+        new A2AError('unavailable', 'The task store cannot write: the file is damaged', {
+          why: 'storeDown',
+        }),
       )
     return new Promise((resolve, reject) => {
       const rows = writes.map((write) => toRow(write, this.#maxTaskBytes))
