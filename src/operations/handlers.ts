@@ -197,7 +197,10 @@ async function getTask(
     const agent = await otherAgentOf(engine, scope, request.id, call)
     const place = { id: request.id, agent }
     const why = JSON.stringify(explainError(error, failureOf(error, withoutSecrets), place))
-    throw new A2AError(error.code, error.message, { ...error.details, metadata: { ...error.details.metadata, why } })
+    throw new A2AError(error.code, error.message, {
+      ...error.details,
+      metadata: { ...error.details.metadata, why },
+    })
   }
 
   async function find(own: Scope): Promise<Task> {
