@@ -280,19 +280,17 @@ function toSentence(error: Error): string {
   return `${name}: ${message || code}`
 }
 
-/** A task that cannot be read, and where it is instead. */
-interface UnreadTask {
-  readonly id: string
-  /** The agent of this server that has it, where it was asked of another. */
-  readonly agent?: string | undefined
-}
-
-/** What an operator learns of a task that cannot be read: the words of the error, and what became of the task. */
+/**
+ * What an operator learns of a task that cannot be read: the words of the error, and what became of the task.
+ *
+ * @param task The task, and the agent of this server that has it, where another was asked.
+ */
 export function explainError(
   { code, message }: A2AError,
   note: FailureNote,
-  { id, agent }: UnreadTask,
+  task: { readonly id: string; readonly agent?: string | undefined },
 ): Explanation {
+  const { id, agent } = task
   const member = note.cause === 'storeDown' ? 'the task store' : `task ${id}`
   if (code !== 'taskNotFound') return explain({ member, ...note })
   if (agent !== undefined)

@@ -27,7 +27,7 @@ import { greeting, type SimulationContext, simulate } from './simulate.ts'
 
 /** What holds where a stranger named the agent. */
 export interface EvaluationBounds extends Pick<EndpointOptions, 'rules'> {
-  /** Takes room for so many characters of a conversation; false where there is none. */
+  /** Takes room for so many characters of a conversation; false when no room is left. */
   readonly takeRoom?: ((characters: number) => boolean) | undefined
 }
 

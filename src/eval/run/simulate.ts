@@ -56,7 +56,7 @@ export interface SimulationContext {
   readonly log: Logger
   readonly signal: AbortSignal
   readonly turnstile: Turnstile
-  /** Takes room for so many characters of a conversation; false where there is none. */
+  /** Takes room for so many characters of a conversation; false when no room is left. */
   readonly takeRoom?: ((characters: number) => boolean) | undefined
   /** Where every request's record is written as it comes. */
   readonly metricsLog: MetricsLog
@@ -229,7 +229,7 @@ export interface ConversationOptions {
   readonly log: Logger
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
-  /** Takes room for so many characters of a conversation; false where there is none. Without a bound if absent. */
+  /** Takes room for so many characters of a conversation; false when no room is left. Without a bound if absent. */
   readonly takeRoom?: ((characters: number) => boolean) | undefined
 }
 

@@ -235,7 +235,7 @@ const point = fc.record({
 
 /** A member that another one asks is stopped after it has reported, before its reply is in the log: one request, once paid for. */
 const stoppedSpecialist: [
-  readonly Sketch[],
+  Sketch[],
   { place: number; kind: 'dieBefore'; again: 'stop' }[],
 ] = [
   [{ kind: 'supervisor', inner: [{ kind: 'remote' }] }, { kind: 'remote' }],
