@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { defineAgent } from '../../src/agents/function.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -25,6 +26,18 @@ describe('an idempotency key', () => {
     const first = taskOf(await ask(engine, 'say hi', { call }))
     expect(taskOf(await ask(engine, 'say hi', { call })).id).toBe(first.id)
     expect(agent.heard).toHaveLength(1)
+  })
+
+  test('is in the store before the agent runs, so that a repetition after a crash finds the task', async () => {
+    const found: unknown[] = []
+    const store = createMemoryStore()
+    const agent = defineAgent({ name: 'A' }, async () => {
+      found.push(await store.findByKey(scope, 'k1'))
+      return 'done'
+    })
+    const { engine, scope } = createEngineFor(agent, { store })
+    const { id } = taskOf(await ask(engine, 'hi', { call }))
+    expect(found).toEqual([id])
   })
 
   test('gives one task to requests that come at once', async () => {

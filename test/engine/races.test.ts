@@ -7,6 +7,7 @@ import { textOf } from '../../src/protocol/task.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { createScriptedAgent } from '../conformance/agent.ts'
 import { ask, begin, createEngineFor, eventsOf, message, taskOf } from './scene.ts'
 
 /** A store whose commits can be held up. */
@@ -112,6 +113,25 @@ describe('a task whose last events are not stored yet', () => {
     expect(said).toEqual(['one', 'two', 'three'])
     expect(engine.live()).toBe(0)
   })
+})
+
+test('a message that comes while its task is being cancelled is rejected, not taken into the ended task', async () => {
+  const store = createSlowStore()
+  const { engine, scope } = createEngineFor(createScriptedAgent(), { store })
+  const { id: taskId } = await begin(engine, 'hold')
+  const release = store.hold()
+  const waiting = await engine.send(message('two', { taskId }), {})
+  for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+  // It waits for the commit that is under way, in which the task still works.
+  const late = engine.send(message('three', { taskId }), {})
+  for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+  const cancelled = engine.cancel(taskId, scope)
+  release()
+  await expect(late).rejects.toThrow('TASK_STATE_CANCELED; it takes no more messages')
+  await expect(waiting.answer.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
+  await cancelled
+  const records = await store.records(taskId, 0)
+  expect(records.filter(({ kind }) => kind === 'message')).toHaveLength(2)
 })
 
 describe('cancelling at the end', () => {

@@ -187,6 +187,40 @@ describe('after a crash', () => {
     expect(JSON.stringify(await after.store.records(id, 0))).not.toContain('secret')
   })
 
+  test('an agent that was not yet told of a cancel is told by the next process', async () => {
+    const memory = createMemoryStore()
+    const agent = (cancel: NonNullable<Agent['cancel']>): Agent => ({
+      ...resumable(async (_message, turn) => {
+        await turn.save('remote', 'r-1')
+        return never
+      }),
+      cancel,
+    })
+    const store = faulty(memory, {
+      fault: (_k, writes) =>
+        writes.some((write) => write.type === 'task' && write.head.state === 'TASK_STATE_CANCELED')
+          ? 'dieAfter'
+          : undefined,
+    })
+    const before = createEngineFor(
+      agent(() => never),
+      { store, clock: createFakeClock() },
+    )
+    const { id } = await begin(before.engine, 'go')
+    await before.committer.idle()
+    void before.engine.cancel(id, before.scope)
+    await expect.poll(() => store.dead).toBe(true)
+    await expect.poll(async () => (await memory.get(id))?.head.state).toBe('TASK_STATE_CANCELED')
+    const told: unknown[] = []
+    const after = createEngineFor(
+      agent(async ({ taskId, load }) => void told.push([taskId, load('remote')])),
+      { store: memory },
+    )
+    expect(await after.engine.recover()).toEqual({ resumed: 1, failed: 0 })
+    await expect.poll(() => told).toEqual([[id, 'r-1']])
+    await expect.poll(async () => (await memory.get(id))?.head.busy).toBe(false)
+  })
+
   test('tasks of other agents are not touched', async () => {
     const before = createEngineFor(createScriptedAgent(), { agentId: 'other' })
     await begin(before.engine, 'hold')

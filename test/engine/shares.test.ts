@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { PrincipalCache } from '../../src/engine/send.ts'
-import { type Share, Shares } from '../../src/engine/turn-queue.ts'
+import { type Share, Shares, TurnQueue } from '../../src/engine/turn-queue.ts'
 
 test('each principal has its own share, and nobody in particular has none', () => {
   const shares = new Shares()
@@ -38,6 +38,16 @@ test('a share that is not the last one looked for is forgotten at once', () => {
   ann.turns = 0
   shares.tidy(ann)
   expect(shares.find('user ann')).toBeUndefined()
+})
+
+test('a turn that has left leaves nothing behind of its principal', () => {
+  const queue = new TurnQueue({ slots: 4 })
+  const enter = (principal: string) => queue.enter({ principal, contextId: 'c', start() {} })
+  const first = enter('user ann')
+  const { share } = first
+  first.leave()
+  enter('user bob')
+  expect(enter('user ann').share).not.toBe(share)
 })
 
 test('a call is named after its own user or address, whoever called before', () => {

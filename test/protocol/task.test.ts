@@ -8,7 +8,7 @@ import {
   taskStates,
   textOf,
 } from '../../src/protocol/task.ts'
-import type { Message, Task } from '../../src/protocol/types.ts'
+import type { Message, Task, TaskState } from '../../src/protocol/types.ts'
 
 describe('task states', () => {
   test('C009: are the nine of the specification, in its order', () => {
@@ -29,6 +29,18 @@ describe('task states', () => {
     expect(taskStates.filter(isTerminal)).toHaveLength(4)
     expect(taskStates.filter(isInterrupted)).toHaveLength(2)
     expect(taskStates.some((state) => isTerminal(state) && isInterrupted(state))).toBe(false)
+  })
+
+  test('a task that works is not submitted again, one that waits for its client is', () => {
+    const living = taskStates.filter((state) => !isTerminal(state)).slice(1)
+    const ways = (from: TaskState) => living.filter((next) => canTransition(from, next))
+    expect(ways('TASK_STATE_SUBMITTED')).toEqual(living)
+    expect(ways('TASK_STATE_INPUT_REQUIRED')).toEqual(living)
+    expect(ways('TASK_STATE_AUTH_REQUIRED')).toEqual(living)
+    expect(ways('TASK_STATE_WORKING')).toEqual(
+      living.filter((state) => state !== 'TASK_STATE_SUBMITTED'),
+    )
+    expect(ways('TASK_STATE_UNSPECIFIED')).toEqual(['TASK_STATE_SUBMITTED'])
   })
 
   test('nothing leads out of a terminal state, and every living one can end', () => {

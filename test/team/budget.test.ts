@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Agent, Turn } from '../../src/agents/agent.ts'
+import type { Agent, AgentEvent, Turn } from '../../src/agents/agent.ts'
 import { OpenAIAgent, type OpenAIAgentOptions } from '../../src/agents/openai/agent.ts'
 import { withOutputSchema } from '../../src/agents/output/with-schema.ts'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
@@ -98,6 +98,13 @@ function usageOfTask(task: { readonly artifacts?: readonly object[] }): Usage | 
   return usageOf(Object(artifact).metadata)
 }
 
+/** What the last status of a run says that it used. */
+function usageAtEnd(events: readonly AgentEvent[]): Usage | undefined {
+  const last = events.at(-1)
+  const isStatus = typeof last === 'object' && 'statusUpdate' in last
+  return isStatus ? usageOf(last.statusUpdate.metadata) : undefined
+}
+
 describe('what a run costs', () => {
   test('is told with its answer, per hop, and per round of a model', async () => {
     const { agent: first } = await model('first', [...restless, 'a draft'])
@@ -127,6 +134,22 @@ describe('what a run costs', () => {
     expect(usageOfTask(task)).toMatchObject({ inputTokens: 49, costUsd: 0.413 })
     const costs = trace.filter(({ type }) => type === 'reply').map(({ costUsd }) => costUsd)
     expect(costs).toEqual([0.4, 0.013, undefined])
+  })
+
+  test('has what each try reported, where the first is tried again', async () => {
+    const reports = (text: string, turn: Turn) => ({
+      ...turn.reply(text),
+      metadata: {
+        ...toUsageMetadata({ ...none, inputTokens: 10 }),
+        ...toFinishMetadata(said.push(text) === 1 ? 'length' : undefined),
+      },
+    })
+    const said: string[] = []
+    const step = { agentId: 'm', failOn: ['length'], maxRetries: 1 } as const
+    const team = workflow({ m: member('m', reports) }, [step])
+    const events = await runTurn(team, createTurn('x'))
+    expect(said).toHaveLength(2)
+    expect(usageAtEnd(events)).toMatchObject({ inputTokens: 20 })
   })
 
   test('has what failed tries cost', async () => {
@@ -436,9 +459,7 @@ describe('a run that is repeated after a crash', () => {
       const call = { agentId: 'first', failOn: ['length'], fallbackAgentId: 'other' } as const
       return workflow({ first, other }, [call])
     })
-    const last = (await again()).at(-1)
-    const isStatus = typeof last === 'object' && 'statusUpdate' in last
-    expect(isStatus && usageOf(last.statusUpdate.metadata)).toMatchObject({ inputTokens: 25 })
+    expect(usageAtEnd(await again())).toMatchObject({ inputTokens: 25 })
   })
 })
 
