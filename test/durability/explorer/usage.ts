@@ -234,10 +234,7 @@ const point = fc.record({
 })
 
 /** A member that another one asks is stopped after it has reported, before its reply is in the log: one request, once paid for. */
-const stoppedSpecialist: [
-  Sketch[],
-  { place: number; kind: 'dieBefore'; again: 'stop' }[],
-] = [
+const stoppedSpecialist: [Sketch[], { place: number; kind: 'dieBefore'; again: 'stop' }[]] = [
   [{ kind: 'supervisor', inner: [{ kind: 'remote' }] }, { kind: 'remote' }],
   [39, 67, 68, 95, 97].map((place) => ({ place, kind: 'dieBefore', again: 'stop' })),
 ]
