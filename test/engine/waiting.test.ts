@@ -278,6 +278,21 @@ test('a task that was deleted while it waited has no turn, and its slot goes to 
   expect(heard).toEqual(['block', 'another'])
 })
 
+test('a task that was cancelled by another process while it waited has no turn', async () => {
+  const { agent, heard, free } = createBusyAgent()
+  const store = createMemoryStore()
+  const { engine, scope } = createEngineFor(agent, { store, slots: 1 })
+  await begin(engine, 'block')
+  const sent = await engine.send(message(large), {})
+  const { id } = await sent.task()
+  await ticks()
+  await createEngineFor(agent, { store }).engine.cancel(id, scope)
+  free()
+  expect(taskOf(await sent.answer.wait()).status.state).toBe('TASK_STATE_CANCELED')
+  await ask(engine, 'another')
+  expect(heard).toEqual(['block', 'another'])
+})
+
 /** An open store; this process is a replica where it is shared. */
 async function joined(open: () => Store | Promise<Store>): Promise<Store> {
   const store = await open()

@@ -31,6 +31,15 @@ describe('a memory store', () => {
     expect((await store.records('old', 0)).map(({ seq }) => seq)).toEqual([6, 7])
   })
 
+  test('shrinks no log for the sake of tasks that are deleted', async () => {
+    const store = createMemoryStore({ maxRecords: 10 })
+    for (let i = 0; i < 4; i += 1)
+      await store.commit([write('gone', { records: 6 }), { type: 'deleteTask', id: 'gone' }])
+    await store.commit([write('a', { records: 4 })])
+    await store.commit([write('b', { records: 4, second: 1 })])
+    expect(await store.records('a', 0)).toHaveLength(4)
+  })
+
   test('drops tasks with shrunken logs before those with whole ones', async () => {
     const store = createMemoryStore({ maxRecords: 4, maxTasks: 3 })
     for (let i = 0; i < 5; i += 1) await store.commit([write(`t${i}`, { records: 2, second: i })])

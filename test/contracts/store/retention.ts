@@ -90,6 +90,19 @@ export function describeRetention({ open }: StoreUnderTest): void {
       expect(await all(store)).toEqual(['newer'])
       expect(await store.pushConfigs('hooked')).toEqual([])
     })
+
+    test('waits for no webhook that is deleted', async () => {
+      const clock = createFakeClock(start)
+      const store = await open({ maxTasks: 1, clock })
+      await store.commit([
+        write('hooked', { records: 3 }),
+        { type: 'pushConfig', record: pushConfig('hooked', 'a', 1) },
+      ])
+      await store.commit([{ type: 'deletePushConfig', taskId: 'hooked', id: 'a' }])
+      await store.commit([write('newer', { second: 1 })])
+      await pass(store, clock)
+      expect(await all(store)).toEqual(['newer'])
+    })
   })
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LogRecord, Scope } from '../../../src/store/store.ts'
 import type { StoreUnderTest } from '../store.ts'
-import { at, scope, write } from './samples.ts'
+import { at, pushConfig, scope, write } from './samples.ts'
 
 /** Versions, logs, snapshots, idempotency, deletion. */
 export function describeWrites(under: StoreUnderTest): void {
@@ -51,6 +51,18 @@ export function describeWrites(under: StoreUnderTest): void {
       expect((await store.get('b'))?.version).toBe(1)
     })
 
+    test('a write without a snapshot is refused where the task is behind it or ahead of it', async () => {
+      const { store } = under
+      const state = 'TASK_STATE_WORKING'
+      await store.commit([write('t', { state, records: 2 })])
+      for (const expectedVersion of [1, 3])
+        expect(
+          await store.commit([write('t', { state, expectedVersion, snapshot: false })]),
+        ).toEqual([{ conflict: 2 }])
+      expect(await store.get('t')).toMatchObject({ version: 2 })
+      expect((await store.records('t', 0)).map(seqOf)).toEqual([1, 2])
+    })
+
     test('several writes of one task in one commit follow each other', async () => {
       const results = await under.store.commit([
         write('t', { state: 'TASK_STATE_SUBMITTED' }),
@@ -59,6 +71,24 @@ export function describeWrites(under: StoreUnderTest): void {
       ])
       expect(results).toEqual([{ version: 1 }, { version: 3 }, { version: 4 }])
       expect((await under.store.records('t', 0)).map(seqOf)).toEqual([1, 2, 3, 4])
+    })
+
+    test('writes of all kinds about one task take effect in their order', async () => {
+      const { store } = under
+      const state = 'TASK_STATE_WORKING'
+      const results = await store.commit([
+        write('t', { state }),
+        write('t', { state, expectedVersion: 1 }),
+        { type: 'pushConfig', record: pushConfig('t', 'a') },
+        write('t', { state, expectedVersion: 2 }),
+        { type: 'deleteTask', id: 't' },
+        write('t', { text: 'again' }),
+      ])
+      const versions = [1, 2, 2, 3, 0, 1]
+      expect(results).toEqual(versions.map((version) => ({ version })))
+      expect(await store.get('t')).toMatchObject({ version: 1 })
+      expect(await store.records('t', 0)).toHaveLength(1)
+      expect(await store.pushConfigs('t')).toEqual([])
     })
 
     test('concurrent writes of one version have one winner', async () => {
@@ -146,6 +176,18 @@ export function describeWrites(under: StoreUnderTest): void {
       expect(await seqs(8, 100)).toEqual([9])
       expect(await seqs(9)).toEqual([])
       expect(await seqs(100)).toEqual([])
+    })
+
+    test('is read from any place of a long write', async () => {
+      const { store } = under
+      const state = 'TASK_STATE_WORKING'
+      await store.commit([write('t', { state, records: 300 })])
+      await store.commit([write('t', { state, expectedVersion: 300, records: 300 })])
+      for (const after of [0, 1, 127, 128, 129, 256, 299, 300, 427, 428, 556, 599, 600]) {
+        const seqs = (await store.records('t', after, 200)).map(seqOf)
+        const count = Math.min(200, 600 - after)
+        expect(seqs).toEqual(Array.from({ length: count }, (_, i) => after + 1 + i))
+      }
     })
 
     test('with a gap is refused, and nothing of its commit is stored', async () => {

@@ -167,6 +167,18 @@ describe('steps', () => {
     expect(clock.waits).toEqual([7_000])
   })
 
+  test('are not tried again where their whole time would be over by then', async () => {
+    const clock = createInstantClock()
+    const a = member('a', () => {
+      throw new A2AError('rateLimited', 'slow down', { retryAfterSeconds: 70 })
+    })
+    const step = { agentId: 'a', maxRetries: 3, maxTaskSeconds: 60 }
+    await expect(answer(workflow([a], [step], clock), 'x')).rejects.toMatchObject({
+      code: 'agentUnavailable',
+    })
+    expect(clock.waits).not.toContain(70_000)
+  })
+
   test('are taken over by the fallback when every try has failed', async () => {
     const broken = member('broken', () => {
       throw new Error('no')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { textOf } from '../../../../src/protocol/task.ts'
 import type { JsonObject } from '../../../../src/protocol/types.ts'
 import type { StepScope } from '../../../../src/team/config.ts'
 import { member } from '../../../fixtures/members.ts'
@@ -262,6 +263,20 @@ describe('a map', () => {
       { map: { over: 'steps.list.data', agentId: 'guide', input: 'See {{ item.city }}' } },
     )
     expect((await runFlow(team, 'x')).text).toBe('guide(See Ulm)\nguide(See Jena)')
+  })
+
+  test('asks a member about each item by itself, and what was said there is not heard later', async () => {
+    const guide = member('guide')
+    const team = flow(
+      { lister, guide },
+      { name: 'list', agentId: 'lister' },
+      { agentId: 'guide', input: 'first' },
+      { map: { over: 'steps.list.data', agentId: 'guide', input: 'See {{ item.city }}' } },
+      { agentId: 'guide', input: 'last' },
+    )
+    await runFlow(team, 'x')
+    const known = guide.turns.map(({ history }) => history.map(({ parts }) => textOf(parts)))
+    expect(known).toEqual([[], [], [], ['first', 'guide(first)']])
   })
 
   test('goes by steps of its own, and gives a list where each answer is data', async () => {
