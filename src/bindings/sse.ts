@@ -4,6 +4,7 @@ import type { EventStream, OperationName, Sequenced } from '../protocol/operatio
 import type { StreamResponse } from '../protocol/types.ts'
 import { myTurn } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
+import { EventDecoder } from '../shared/text.ts'
 
 /**
  * Server-sent events (WHATWG HTML §9.2). A frame is lines `id: …`, `event: …`, `data: …` and a blank line; a line that
@@ -49,7 +50,7 @@ export async function* decodeFrames(
   chunks: AsyncIterable<Uint8Array>,
   onRetry?: (ms: number) => void,
 ): AsyncGenerator<readonly SseFrame[]> {
-  const decoder = new TextDecoder()
+  const decoder = new EventDecoder()
   let ready: SseFrame[] = []
   let overflow = false
   const parser = createParser({
@@ -66,7 +67,7 @@ export async function* decodeFrames(
   })
   let unbroken = 0
   for await (const chunk of chunks) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
+    parser.feed(decoder.decode(chunk))
     if (overflow) throw new A2AError('invalidAgentResponse', 'A stream event is too large')
     unbroken += chunk.length
     if (unbroken >= maxBytesAtOnce) {

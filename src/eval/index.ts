@@ -182,7 +182,7 @@ export {
 } from './results/simulation.ts'
 export { runEvaluation } from './run/evaluate.ts'
 export { doNothingBaseline, loadResults, saveResults } from './run/journal.ts'
-export type { EvaluationOptions, Job, Progress } from './run/plan.ts'
+export type { EvaluationBounds, EvaluationOptions, Job, Progress } from './run/plan.ts'
 export { type Conversation, type ConversationOptions, converse, greeting } from './run/simulate.ts'
 export {
   agreeingJudge,

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { z } from 'zod'
 import type { Agent, AgentEvent, Turn } from '../agents/agent.ts'
@@ -22,9 +22,9 @@ import { builtInDomains } from './domain/load.ts'
 import { presentName } from './domain/replay.ts'
 import { passRate } from './results/compare.ts'
 import { type EvalResults, requireOwn } from './results/results.ts'
-import { type EvaluationBounds, runEvaluation } from './run/evaluate.ts'
+import { runEvaluation } from './run/evaluate.ts'
 import { loadResults } from './run/journal.ts'
-import type { EvaluationOptions } from './run/plan.ts'
+import type { EvaluationBounds, EvaluationOptions } from './run/plan.ts'
 import { scriptedUser, type UserSimulator } from './users.ts'
 
 /** What an evaluator works with. */
@@ -89,6 +89,7 @@ export function createEvaluator(options: EvaluatorOptions): Agent {
   checkArgument('createEvaluator', 'the options', options, 'object')
   const { maxEvaluations: max = 8, maxCharacters = 200_000_000 } = options
   const running = new SharedBudget({ max, share: Math.ceil(max / 2) })
+  const known: KnownEntries = new Map()
   // A caller may have made the agent, which may answer with megabytes for as many steps as there are.
   const room = new SharedBudget({ max: maxCharacters, share: Math.ceil(maxCharacters / 2) })
   return defineAgent(
@@ -98,7 +99,7 @@ export function createEvaluator(options: EvaluatorOptions): Agent {
       description: 'Measures A2A agents: runs evaluations, lists domains, and shows results',
       skills,
     },
-    (message, turn) => answer({ ...options, running, room }, message, turn),
+    (message, turn) => answer({ ...options, running, room, known }, message, turn),
   )
 }
 
@@ -108,6 +109,7 @@ interface BoundedEvaluator extends EvaluatorOptions {
   readonly running: SharedBudget
   /** Counts characters of conversations. */
   readonly room: SharedBudget
+  readonly known: KnownEntries
 }
 
 async function* answer(
@@ -437,14 +439,14 @@ function rewardsByTask({ simulations }: EvalResults): Record<string, number | nu
 }
 
 async function look(
-  { archive, domains = builtInDomains }: EvaluatorOptions,
+  { archive, domains = builtInDomains, known }: BoundedEvaluator,
   request: Exclude<EvaluatorRequest, { skill: 'run_evaluation' }>,
   owner: EvaluationOwner,
 ): Promise<Json> {
   if (request.skill === 'list_domains')
     return { domains: Object.values(domains).map(describeDomain) }
   const { evaluation_id: id } = request
-  if (id === undefined) return { evaluations: toJson(await listOwn(archive, owner)) }
+  if (id === undefined) return { evaluations: toJson(await listOwn(archive, owner, known)) }
   if (!(await isOwn(evaluationPath(archive, id), owner))) throw new ValidationError(noResults)
   return toJson(await readEvaluation(archive, id))
 }
@@ -461,11 +463,15 @@ async function isOwn(path: string, { tenant, user }: EvaluationOwner): Promise<b
 }
 
 /** A caller's evaluations; of the others only the name of the caller is read. */
-async function listOwn(archive: string, owner: EvaluationOwner): Promise<readonly ArchiveEntry[]> {
+async function listOwn(
+  archive: string,
+  owner: EvaluationOwner,
+  known: KnownEntries,
+): Promise<readonly ArchiveEntry[]> {
   const own: string[] = []
   for (const name of await namesIn(archive))
     if (await isOwn(join(archive, name), owner)) own.push(name)
-  return toEntries(archive, own)
+  return toEntries(archive, own, known)
 }
 
 const noResults = 'There are no results of this evaluation'
@@ -493,17 +499,42 @@ async function namesIn(archive: string): Promise<readonly string[]> {
   return names.filter((one) => one.isDirectory()).map(({ name }) => name)
 }
 
+/** Entries that were read before, by their files and the state of these: results may be large. */
+type KnownEntries = Map<string, { readonly state: string; readonly entry: ArchiveEntry }>
+
+/** How many entries are remembered. */
+const maxKnown = 10_000
+
 async function toEntries(
   archive: string,
   names: readonly string[],
+  known: KnownEntries = new Map(),
 ): Promise<readonly ArchiveEntry[]> {
-  const known: ArchiveEntry[] = []
+  const entries: ArchiveEntry[] = []
   // One after the other: an archive may have more results than a process may open files, and than fit into memory.
   for (const name of names) {
-    const entry = await toEntry(archive, name)
-    if (entry) known.push(entry)
+    const entry = await knownEntry(archive, name, known)
+    if (entry) entries.push(entry)
   }
-  return known.sort((a, b) => (a.timestamp < b.timestamp ? 1 : -1))
+  return entries.sort((a, b) => (a.timestamp < b.timestamp ? 1 : -1))
+}
+
+async function knownEntry(
+  archive: string,
+  name: string,
+  known: KnownEntries,
+): Promise<ArchiveEntry | undefined> {
+  const file = join(archive, name, 'results.json')
+  const found = await stat(file).catch(() => undefined)
+  if (!found) return undefined
+  const state = `${found.mtimeMs} ${found.size}`
+  const before = known.get(file)
+  if (before?.state === state) return before.entry
+  const entry = await toEntry(archive, name)
+  if (entry) known.set(file, { state, entry })
+  const [oldest] = known.keys()
+  if (known.size > maxKnown && oldest !== undefined) known.delete(oldest)
+  return entry
 }
 
 async function toEntry(archive: string, name: string): Promise<ArchiveEntry | undefined> {

@@ -179,7 +179,7 @@ function tryParse(text: string): object | undefined {
 
 /**
  * The objects and lists that a text is or holds, those in fences first. Models wrap JSON in prose and fences whatever
- * they are told.
+ * the prompt says.
  */
 export function jsonIn(text: string): readonly object[] {
   const blocks = text.split('```').filter((block, at) => at % 2 === 1 && /^(json)?\s/.test(block))

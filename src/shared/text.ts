@@ -148,3 +148,22 @@ export function parseAuthority(text: string): Authority | undefined {
   const url = host === undefined ? undefined : parseUrl(`http://${host}/`)
   return url && { name: toHost(url.hostname), port }
 }
+
+/**
+ * The text of a stream of events, piece by piece, with LF at the end of each line. The parser searches the rest of a piece
+ * for a CR and an LF at every line where there is a CR in it: 64 KB of line ends took 20 ms.
+ */
+export class EventDecoder {
+  readonly #decoder = new TextDecoder()
+  /** Whether the last piece ended with a CR, which an LF may belong to. */
+  #isAfterCr = false
+
+  decode(bytes: Uint8Array): string {
+    const text = this.#decoder.decode(bytes, { stream: true })
+    if (text === '') return text
+    const from = this.#isAfterCr && text.startsWith('\n') ? 1 : 0
+    this.#isAfterCr = text.endsWith('\r')
+    if (from === 0 && !text.includes('\r')) return text
+    return text.slice(from).replace(/\r\n?/g, '\n')
+  }
+}

@@ -34,8 +34,21 @@ describe('server-sent events', () => {
       end,
     )
     const expected = [{ id: '1', data: '{"a":1}' }, { data: 'x\ny' }]
-    // A lone CR can only be told from CRLF by what follows it.
-    expect(await read(`${text}data: z${end}`)).toEqual(expected)
+    for (let size = 1; size < 9; size++) expect(await read(text, size)).toEqual(expected)
+  })
+
+  test('may end each line in another way, however the bytes are cut', async () => {
+    const ends = fc.array(fc.constantFrom('\n', '\r', '\r\n'), { minLength: 6, maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(ends, fc.integer({ min: 1, max: 9 }), async (given, size) => {
+        // An LF after a CR would be one end of a line with it.
+        const [a, b, c, d, e, f] = given.map((end, i) =>
+          end === '\n' && given[i - 1] === '\r' ? '\r\n' : end,
+        )
+        const text = `data: 1${a}${b}data: 2${c}data: 3${d}${e}${f}`
+        expect(await read(text, size)).toEqual([{ data: '1' }, { data: '2\n3' }])
+      }),
+    )
   })
 
   test('keep characters whole that were cut between two chunks', async () => {

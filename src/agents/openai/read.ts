@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../protocol/types.ts'
 import { soon } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { type Fields, isFields, type Mutable } from '../../shared/json.ts'
+import { EventDecoder } from '../../shared/text.ts'
 import type { Account } from '../agent.ts'
 import { type ModelToolCall, parseArguments } from '../tools.ts'
 import { type ChatDelta, parseDelta, type ReturnedFields, type ToolCallPiece } from './messages.ts'
@@ -45,7 +46,7 @@ export function createReader({ headers }: ServiceReply, agent: string): AnswerRe
 /** Turns the text of a stream into deltas. */
 class EventReader implements AnswerReader {
   readonly #agent: string
-  readonly #decoder = new TextDecoder()
+  readonly #decoder = new EventDecoder()
   readonly #thoughts = new ThoughtSplitter()
   readonly #parser: ReturnType<typeof createParser>
   #deltas: ChatDelta[] = []
@@ -66,7 +67,7 @@ class EventReader implements AnswerReader {
 
   read(bytes: Uint8Array): readonly ChatDelta[] {
     this.#deltas = []
-    this.#parser.feed(this.#decoder.decode(bytes, { stream: true }))
+    this.#parser.feed(this.#decoder.decode(bytes))
     return this.#deltas
   }
 

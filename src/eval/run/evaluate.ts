@@ -4,7 +4,7 @@ import { toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import { checkArgument } from '../../shared/options.ts'
 import { toA2A } from '../agent/messages.ts'
-import { type Endpoint, type EndpointOptions, openEndpoint, tokensIn } from '../agent/under-test.ts'
+import { type Endpoint, openEndpoint, tokensIn } from '../agent/under-test.ts'
 import { createTurnstile, ValidationError } from '../base.ts'
 import { spoken } from '../domain/domain.ts'
 import { createTokenCounter, measureLag, type TokenCounter } from '../metrics.ts'
@@ -22,14 +22,13 @@ import {
   saveResults,
   toResults,
 } from './journal.ts'
-import { createPlan, type EvaluationOptions, type EvaluationPlan } from './plan.ts'
+import {
+  createPlan,
+  type EvaluationBounds,
+  type EvaluationOptions,
+  type EvaluationPlan,
+} from './plan.ts'
 import { greeting, type SimulationContext, simulate } from './simulate.ts'
-
-/** What holds where a stranger named the agent. */
-export interface EvaluationBounds extends Pick<EndpointOptions, 'rules'> {
-  /** Takes room for so many characters of a conversation; false when no room is left. */
-  readonly takeRoom?: ((characters: number) => boolean) | undefined
-}
 
 /**
  * Runs an evaluation: discovers the agent, runs every task as often as asked, scores what came of it. With `saveTo`

@@ -1,6 +1,11 @@
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
-import { type A2AConfig, type A2AConfigInput, createA2AConfig } from '../agent/under-test.ts'
+import {
+  type A2AConfig,
+  type A2AConfigInput,
+  createA2AConfig,
+  type EndpointOptions,
+} from '../agent/under-test.ts'
 import { hashOf, ValidationError } from '../base.ts'
 import type { Domain, EvalTask } from '../domain/domain.ts'
 import { kestrel } from '../domain/kestrel.ts'
@@ -61,6 +66,12 @@ export interface EvaluationOptions {
   readonly signal?: AbortSignal
   /** Told when a simulation has ended. */
   readonly onProgress?: (progress: Progress) => void
+}
+
+/** What holds where a stranger named the agent. */
+export interface EvaluationBounds extends Pick<EndpointOptions, 'rules'> {
+  /** Takes room for so many characters of what is said; false, where they do not fit, ends the simulation. */
+  readonly takeRoom?: (characters: number) => boolean
 }
 
 /** How far a run is. */

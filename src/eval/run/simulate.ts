@@ -36,7 +36,7 @@ import { scoreConversation } from '../scorers/built-in.ts'
 import type { Judge, Scorer } from '../scorers/scorer.ts'
 import { isStop, type User, type UserSimulator } from '../users.ts'
 import type { MetricsLog } from './journal.ts'
-import type { AttemptedJob, Job } from './plan.ts'
+import type { AttemptedJob, EvaluationBounds, Job } from './plan.ts'
 
 /** What all simulations of a run share. */
 export interface SimulationContext {
@@ -56,8 +56,8 @@ export interface SimulationContext {
   readonly log: Logger
   readonly signal: AbortSignal
   readonly turnstile: Turnstile
-  /** Takes room for so many characters of a conversation; false when no room is left. */
-  readonly takeRoom?: ((characters: number) => boolean) | undefined
+  /** Bounds how much is held of what is said. */
+  readonly takeRoom?: EvaluationBounds['takeRoom']
   /** Where every request's record is written as it comes. */
   readonly metricsLog: MetricsLog
 }
@@ -229,8 +229,8 @@ export interface ConversationOptions {
   readonly log: Logger
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
-  /** Takes room for so many characters of a conversation; false when no room is left. Without a bound if absent. */
-  readonly takeRoom?: ((characters: number) => boolean) | undefined
+  /** Bounds how much is held of what is said; it has no bound if absent. */
+  readonly takeRoom?: EvaluationBounds['takeRoom']
 }
 
 /** A conversation that is over. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -232,6 +232,28 @@ describe('the evaluator with several callers', () => {
     await writeFile(join(archive, id, 'caller.json'), '{"tenant":"","user":"carl"}')
     await rm(join(archive, 'of-bob', 'results.json'))
     expect(await ask(bob, 'get_evaluation_results')).toEqual({ evaluations: [] })
+  })
+
+  test('reads results once to list them, and again when they have changed', async () => {
+    const { archive, ann } = await open()
+    const agent_endpoint = await serveAgent(createIdleAgent())
+    const sent = await ask(ann, 'run_evaluation', { agent_endpoint, task_ids: ['departed'] })
+    const { evaluation_id } = sent as { evaluation_id: string } // the artifact's data has it
+    const file = join(archive, evaluation_id, 'results.json')
+    const text = await readFile(file, 'utf8')
+    const changedAt = new Date(1_700_000_000_000)
+    await utimes(file, changedAt, changedAt)
+    const before = await ask(ann, 'get_evaluation_results')
+    const other = (text: string) =>
+      text.replace('"domain_name": "kestrel"', '"domain_name": "KESTREL"')
+    await writeFile(file, other(text))
+    await utimes(file, changedAt, changedAt)
+    const again = await ask(ann, 'get_evaluation_results')
+    await writeFile(file, `${other(text)}\n`)
+    const changed = await ask(ann, 'get_evaluation_results')
+    expect(before).toMatchObject({ evaluations: [{ evaluation_id, domain: 'kestrel' }] })
+    expect(again).toEqual(before)
+    expect(changed).toMatchObject({ evaluations: [{ evaluation_id, domain: 'KESTREL' }] })
   })
 
   test('starts no more than one message may, and names the bound', async () => {

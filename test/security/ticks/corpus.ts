@@ -46,6 +46,15 @@ export const corpus: readonly Found['input'][] = [
   input('events of a stranger', {
     reply: { $cat: ['data: {}\n\n', { $text: '\r', n: 1_000_000 }] },
   }),
+  // The parser of events looked for each end of a line in all that followed it.
+  input('events of a stranger', {
+    reply: {
+      $cat: ['data: {}\n\n', { $text: { $cat: [{ $text: '\n', n: 60_000 }, '\r'] }, n: 16 }],
+    },
+  }),
+  input('raw words of a model', {
+    reply: { $cat: ['data: {}\n\n', { $text: '\r', n: 1_000_000 }] },
+  }),
   input('pages that are pipelined', { pipelined: 400 }),
 ]
 
