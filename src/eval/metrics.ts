@@ -6,6 +6,7 @@ import type { Message, Task } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Mutable } from '../shared/json.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { isJsonObject, messageOf, parseWith, round, ValidationError } from './base.ts'
 
 /** The measurements of one request to the agent, with the field names of the exports. */
@@ -82,10 +83,18 @@ export interface CollectorOptions {
   readonly onRecord?: (record: ProtocolMetrics) => void
 }
 
+const collectorOptions: OptionTable<CollectorOptions> = {
+  endpoint: 'string!',
+  clock: 'object',
+  elapsed: 'function',
+  onRecord: 'function',
+}
+
 type MetricsDraft = Mutable<ProtocolMetrics>
 
 /** Makes a collector without records. */
 export function createCollector(options: CollectorOptions): MetricsCollector {
+  checkOptions('createCollector', options, collectorOptions)
   const { endpoint, clock = systemClock, elapsed = () => clock.elapsed() } = options
   const records: MetricsDraft[] = []
 

@@ -4,7 +4,9 @@ import type { ChatAnswer } from '../agents/openai/read.ts'
 import type { JsonObject } from '../protocol/types.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
-import { messageOf } from './base.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
+import { readUrl } from '../shared/text.ts'
+import { messageOf, ValidationError } from './base.ts'
 import { SimulationFault } from './results/simulation.ts'
 
 /** A model behind an OpenAI-compatible chat completions API. */
@@ -41,6 +43,28 @@ export interface ModelClient {
 
 const timeoutMs = 300_000
 const maxRetries = 2
+
+const chatModel: OptionTable<ChatModel> = {
+  baseUrl: 'string!',
+  model: 'string!',
+  apiKey: 'string',
+  args: 'object',
+}
+
+/** What the options of a model's client may be. */
+export const clientOptions: OptionTable<ModelOptions> = { clock: 'object', log: 'object' }
+
+/**
+ * Checks what names a model.
+ * @param at The entrance that it is given to.
+ * @throws ValidationError for a base URL that is not one of http or https.
+ */
+export function checkModel(at: string, chat: ChatModel): void {
+  checkOptions(`${at}: the model`, chat, chatModel)
+  const { protocol } = readUrl(chat.baseUrl) ?? {}
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new ValidationError(`${at}: baseUrl must be an http or https URL`)
+}
 
 /** Opens the way to a model. Nothing is sent before it is asked. */
 export function openModel(

@@ -13,7 +13,7 @@ import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { findJson } from '../shared/json.ts'
 import { type Logger, silent } from '../shared/log.ts'
-import { checkArgument } from '../shared/options.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { urlFault } from '../shared/text.ts'
 import { readUtterances, type ToolCallRequest } from './agent/messages.ts'
 import { isJsonObject, parseWith, round, tryParseSaid, ValidationError } from './base.ts'
@@ -86,7 +86,8 @@ function skill(id: string, name: string, description: string, examples: readonly
  * Callers see the results of their own evaluations alone: serve it with `auth`, else all are one caller.
  */
 export function createEvaluator(options: EvaluatorOptions): Agent {
-  checkArgument('createEvaluator', 'the options', options, 'object')
+  checkOptions('createEvaluator', options, evaluatorOptions)
+  if (options.guard) createGuard(options.guard) // a mistake in it prevents the start
   const { maxEvaluations: max = 8, maxCharacters = 200_000_000 } = options
   const running = new SharedBudget({ max, share: Math.ceil(max / 2) })
   const known: KnownEntries = new Map()
@@ -101,6 +102,21 @@ export function createEvaluator(options: EvaluatorOptions): Agent {
     },
     (message, turn) => answer({ ...options, running, room, known }, message, turn),
   )
+}
+
+const evaluatorOptions: OptionTable<EvaluatorOptions> = {
+  archive: 'string!',
+  domains: 'object',
+  user: 'object',
+  allowEndpoint: 'function',
+  guard: 'object',
+  maxConcurrency: 'number',
+  maxSimulations: 'number',
+  maxSteps: 'number',
+  maxEvaluations: 'number',
+  maxCharacters: 'number',
+  clock: 'object',
+  log: 'object',
 }
 
 /** The options, and what runs. */

@@ -6,6 +6,7 @@ import { A2AClient } from '../client/client.ts'
 import { userMessage } from '../protocol/task.ts'
 import type { JsonObject, Message, Task } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
+import { checkArgument, checkOptions } from '../shared/options.ts'
 import { toPrintable } from '../shared/text.ts'
 import { fromA2A, type NextIds, nextIds } from './agent/messages.ts'
 import { type A2AConfig, exchange } from './agent/under-test.ts'
@@ -35,7 +36,14 @@ import {
   whenFault,
 } from './domain/replay.ts'
 import type { TokenCount } from './metrics.ts'
-import { type ChatModel, type ModelClient, type ModelOptions, openModel } from './model.ts'
+import {
+  type ChatModel,
+  checkModel,
+  clientOptions,
+  type ModelClient,
+  type ModelOptions,
+  openModel,
+} from './model.ts'
 import { SimulationFault } from './results/simulation.ts'
 
 /** A way to play the user; each simulation starts its own. Scores of different kinds are never mixed. */
@@ -255,6 +263,7 @@ export interface Terminal {
 
 /** Lets a person at the terminal play the user; `/stop` ends the conversation. Runs one simulation at a time. */
 export function createHumanUser(terminal: Terminal): UserSimulator {
+  checkOptions('createHumanUser', terminal, { input: 'object!', output: 'object!' })
   const lines = createInterface({ input: terminal.input, output: terminal.output })
   return {
     kind: 'human',
@@ -290,7 +299,9 @@ function describe(instructions: object): string[] {
 }
 
 /** Lets a model play the user, from the task's scenario and the user's own tools. */
-export function createLlmUser(chat: ChatModel, options?: ModelOptions): UserSimulator {
+export function createLlmUser(chat: ChatModel, options: ModelOptions = {}): UserSimulator {
+  checkModel('createLlmUser', chat)
+  checkOptions('createLlmUser', options, clientOptions)
   const model = openModel(chat, options)
   return {
     kind: 'llm',
@@ -383,6 +394,7 @@ function toCall({ id, name, arguments: written }: ModelToolCall): ToolCall {
 
 /** Lets another A2A agent play the user: it gets the scenario first, then whatever the agent under test says. */
 export function createA2AUser(config: A2AConfig): UserSimulator {
+  checkArgument('createA2AUser', 'the config', config, 'object')
   const client = new A2AClient({
     serverUrl: config.endpoint,
     timeouts: { requestMs: config.timeout * 1000 },

@@ -2,6 +2,7 @@ import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { A2AError } from '../protocol/errors.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { parseAuthority, portOf, type Target, toHost, toTarget, urlFault } from '../shared/text.ts'
 
 /** Keeps requests to URLs that peers name away from this machine and its network (specification §13.2, §14.1.1). */
@@ -41,8 +42,16 @@ export interface GuardOptions {
   readonly lookup?: LookupFunction
 }
 
+const guardOptions: OptionTable<GuardOptions> = {
+  allow: 'array',
+  allowLoopback: 'boolean',
+  allowHttp: 'boolean',
+  lookup: 'function',
+}
+
 /** Makes a guard. */
 export function createGuard(options: GuardOptions = {}): Guard {
+  checkOptions('guard', options, guardOptions)
   const { allowHttp = false, allowLoopback = false, lookup } = options
   const allow = createAllowList([...(options.allow ?? []), ...(allowLoopback ? loopback : [])])
   const rules = createRules({ allow, allowHttp, allowLoopback, lookup })

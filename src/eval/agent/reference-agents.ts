@@ -2,6 +2,7 @@ import type { Agent } from '../../agents/agent.ts'
 import { defineAgent } from '../../agents/function.ts'
 import { dataPart } from '../../protocol/task.ts'
 import type { Message, Part } from '../../protocol/types.ts'
+import { checkArgument } from '../../shared/options.ts'
 import type { Domain, EvalTask } from '../domain/domain.ts'
 import {
   askForPart,
@@ -27,6 +28,8 @@ const bound = 10_000
  * asks the user for theirs, and then tells what is to be told. A domain whose tasks are sound gives it the full score.
  */
 export function createGoldenAgent(domain: Domain): Agent {
+  checkArgument('createGoldenAgent', 'the domain', domain, 'object')
+  checkArgument('createGoldenAgent', 'tasks of the domain', domain.tasks, 'array')
   const openings = new Map(domain.tasks.flatMap(openingsOf))
   const solving = new Map<string, Solving>()
   return defineAgent(

@@ -9,7 +9,7 @@ import { isInterrupted, isTerminal, textOf } from '../../protocol/task.ts'
 import type { AgentCard, Message, Part, StreamResponse, Task } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import { unknownName } from '../../shared/options.ts'
+import { checkArgument, checkOptions, type OptionTable, unknownName } from '../../shared/options.ts'
 import { readUrl, toSnakeCase, trimEnd } from '../../shared/text.ts'
 import {
   A2AAuthError,
@@ -125,6 +125,7 @@ interface AskContext {
 
 /** Makes the agent under test for one simulation. */
 export function createAgentUnderTest(options: AgentUnderTestOptions): AgentUnderTest {
+  checkOptions('createA2AAgent', options, agentOptions)
   const { endpoint, introduction, metrics, log, strict = false } = options
   let opened: Promise<A2AClient> | undefined
   const client = (): Promise<A2AClient> => (opened ??= endpoint.client(metrics))
@@ -154,6 +155,17 @@ export function createAgentUnderTest(options: AgentUnderTestOptions): AgentUnder
     metrics,
     warnings: () => [...warnings],
   }
+}
+
+const agentOptions: OptionTable<AgentUnderTestOptions> = {
+  endpoint: 'object!',
+  introduction: 'object!',
+  metrics: 'object!',
+  log: 'object!',
+  clock: 'object',
+  counter: 'object',
+  turnstile: 'function',
+  strict: 'boolean',
 }
 
 interface AgentQuestion {
@@ -351,6 +363,8 @@ export interface EndpointOptions {
 
 /** Opens the way to the agent under test. Nothing is sent before `discover`. */
 export function openEndpoint(config: A2AConfig, options: EndpointOptions): Endpoint {
+  checkArgument('openEndpoint', 'the config', config, 'object')
+  checkOptions('openEndpoint', options, endpointOptions)
   const { log, clock = systemClock, pollIntervalMs = 250, rules } = options
   const http: HttpClient = createHttp({
     verifySsl: config.verifySsl,
@@ -397,6 +411,13 @@ export function openEndpoint(config: A2AConfig, options: EndpointOptions): Endpo
   }
 }
 
+const endpointOptions: OptionTable<EndpointOptions> = {
+  log: 'object!',
+  clock: 'object',
+  pollIntervalMs: 'number',
+  rules: 'object',
+}
+
 function toDiscoveryError(error: unknown, endpoint: string): A2AError {
   const known = toEvalError(error)
   if (known instanceof A2AAuthError) return known
@@ -425,6 +446,8 @@ export interface A2AConfigInput {
  * values of another type.
  */
 export function createA2AConfig(given: A2AConfigInput): A2AConfig {
+  if (typeof given === 'string')
+    throw new ValidationError('the config must be an object: { endpoint }')
   const input = respelled(given)
   const { timeout = 300, verifySsl = true, credentialOrigins } = input ?? {}
   const url = requireEndpoint(input?.endpoint)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../protocol/types.ts'
+import { checkArgument } from '../../shared/options.ts'
 import { messageOf, parseWith, ValidationError } from '../base.ts'
 import { isSuccess } from '../results/simulation.ts'
 import { greeting } from '../run/simulate.ts'
@@ -64,6 +65,8 @@ export interface CheckReport {
  * pass.
  */
 export async function checkDomain(domain: Domain): Promise<CheckReport> {
+  checkArgument('checkDomain', 'the domain', domain, 'object')
+  checkArgument('checkDomain', 'tasks of the domain', domain.tasks, 'array')
   const findings = [...checkSplits(domain)]
   let [oracle, idle] = [0, 0]
   for (const task of domain.tasks) {

@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import type { Json, JsonObject } from '../../protocol/types.ts'
+import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import { hashOf, isJsonObject, messageOf, tryParse, ValidationError } from '../base.ts'
 import { needsState } from '../scorers/built-in.ts'
 import type {
@@ -87,8 +88,19 @@ export interface McpWorld {
   readonly hidden?: readonly string[] | undefined
 }
 
+const functionDomain: OptionTable<FunctionDomain<unknown, unknown>> = {
+  name: 'string!',
+  policy: 'string!',
+  tasks: 'array!',
+  splits: 'object',
+  state: 'any!',
+  userState: 'any!',
+  module: 'object!',
+}
+
 /** Makes a domain whose tools are functions; every simulation works on its own copy of the state. */
 export function defineDomain<S, U>(domain: FunctionDomain<S, U>): Domain {
+  checkOptions('defineDomain', domain, functionDomain)
   const { name, policy, tasks, splits = {}, module } = domain
   const offered = {
     assistant: describe(module.tools),
@@ -237,6 +249,26 @@ export interface McpDomain {
   readonly world: McpWorld
 }
 
+const mcpDomain: OptionTable<McpDomain> = {
+  name: 'string!',
+  policy: 'string!',
+  tasks: 'array!',
+  splits: 'object',
+  world: 'object!',
+}
+
+const mcpWorld: OptionTable<McpWorld> = {
+  command: 'string',
+  args: 'array',
+  env: 'object',
+  cwd: 'string',
+  url: 'string',
+  headers: 'object',
+  state: 'string',
+  reset: 'string',
+  hidden: 'array',
+}
+
 /**
  * Makes a domain whose tools are those of an MCP server. Tools that say `readOnlyHint` are reads, all others change
  * the world.
@@ -244,6 +276,8 @@ export interface McpDomain {
  * @throws ValidationError where a task's score needs a state that the server does not show.
  */
 export function defineMcpDomain(domain: McpDomain): Domain {
+  checkOptions('defineMcpDomain', domain, mcpDomain)
+  checkOptions('defineMcpDomain: world', domain.world, mcpWorld)
   const { name, policy, tasks, splits = {}, world } = domain
   if (world.command === undefined && world.url === undefined)
     throw new ValidationError(

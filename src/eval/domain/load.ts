@@ -18,6 +18,7 @@ import { extname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parse as parseToml } from 'smol-toml'
 import { z } from 'zod'
+import { checkArgument } from '../../shared/options.ts'
 import { messageOf, parseWith, ValidationError } from '../base.ts'
 import type { RecordedResults } from '../results/results.ts'
 import type { DataOptions } from '../tau2/data.ts'
@@ -52,6 +53,7 @@ export function findDomainOf(
  * Finds a domain: `tau2:retail` and the others of tau2, a built-in one by its name, or one in files by its directory.
  */
 export async function findDomain(name: string, tau2?: DataOptions): Promise<Domain> {
+  checkArgument('findDomain', 'the name', name, 'string')
   if (!name.startsWith('tau2:')) return resolveDomain(name)
   const { loadTau2Domain } = await import('../tau2/domain.ts')
   return loadTau2Domain(name, tau2)
@@ -98,6 +100,7 @@ const description = z.strictObject({
  * @throws ValidationError naming the file and what is wrong in it.
  */
 export async function loadDomain(directory: string): Promise<Domain> {
+  checkArgument('loadDomain', 'the directory', directory, 'string')
   const root = resolve(directory)
   const path = (name: string): string => (isAbsolute(name) ? name : join(root, name))
   const given = parseWith(description, await readDescription(root), 'domain')

@@ -1,3 +1,4 @@
+import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import { round, ValidationError } from '../base.ts'
 import type { Domain, EvalTask } from '../domain/domain.ts'
 import { presentName } from '../domain/replay.ts'
@@ -107,6 +108,8 @@ export interface Gate {
   readonly maxDrop?: number
 }
 
+const gateRules: OptionTable<Gate> = { failUnder: 'number', maxDrop: 'number' }
+
 /** The verdict of a gate. */
 export interface GateResult {
   readonly passed: boolean
@@ -119,6 +122,7 @@ export interface GateResult {
  * any score never passes.
  */
 export function checkGate(results: EvalResults, gate: Gate, baseline?: EvalResults): GateResult {
+  checkOptions('checkGate', gate, gateRules)
   const rate = passRate(results)
   const reasons: string[] = []
   if (rate === null) reasons.push('Nothing was scored')
@@ -177,6 +181,14 @@ export interface RescoreOptions {
   readonly signal?: AbortSignal
 }
 
+const rescoreOptions: OptionTable<RescoreOptions> = {
+  domain: 'object!',
+  judge: 'function',
+  scorers: 'array',
+  prices: 'object',
+  signal: 'object',
+}
+
 /** Results scored again, without a call to the agent. */
 export interface RescoreReport {
   readonly simulations: readonly Rescored[]
@@ -211,6 +223,8 @@ export async function rescore(
   recorded: RecordedResults,
   options: RescoreOptions,
 ): Promise<RescoreReport> {
+  checkArgument('rescore', 'the results', recorded, 'object')
+  checkOptions('rescore', options, rescoreOptions)
   const { domain, judge, scorers = [], signal = new AbortController().signal } = options
   checkScorers(scorers)
   const simulations: Rescored[] = []

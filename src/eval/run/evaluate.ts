@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
-import { checkArgument } from '../../shared/options.ts'
 import { toA2A } from '../agent/messages.ts'
 import { type Endpoint, openEndpoint, tokensIn } from '../agent/under-test.ts'
 import { createTurnstile, ValidationError } from '../base.ts'
@@ -34,15 +33,14 @@ import { greeting, type SimulationContext, simulate } from './simulate.ts'
  * Runs an evaluation: discovers the agent, runs every task as often as asked, scores what came of it. With `saveTo`
  * each simulation is on disk before the next is counted, and the results and reports are written at the end.
  *
- * @throws ValidationError for options that cannot be run, A2ADiscoveryError or A2AAuthError where the agent cannot be
- * reached; once simulations run, their faults are results.
+ * @throws TypeError for an option that is not known, ValidationError for options that cannot be run, A2ADiscoveryError or
+ * A2AAuthError where the agent cannot be reached; once simulations run, their faults are results.
  * @param around Where requests may go, and how much may be kept of what is said, if a stranger named the agent.
  */
 export async function runEvaluation(
   options: EvaluationOptions,
   { rules, takeRoom }: EvaluationBounds = {},
 ): Promise<EvalResults> {
-  checkArgument('runEvaluation', 'the options', options, 'object')
   const plan = createPlan(options)
   const endpoint = openEndpoint(plan.config, {
     ...{ log: plan.log, clock: plan.clock },

@@ -19,6 +19,7 @@ import { dirname, join } from 'node:path'
 import { finished as streamFinished } from 'node:stream/promises'
 import type { AgentCard } from '../../protocol/types.ts'
 import type { Logger } from '../../shared/log.ts'
+import { checkArgument } from '../../shared/options.ts'
 import { lockFile } from '../../store/sqlite/open.ts'
 import type { Endpoint } from '../agent/under-test.ts'
 import { isJsonObject, tryParse, ValidationError } from '../base.ts'
@@ -335,6 +336,7 @@ function allRecords(simulation: Simulation): readonly ProtocolMetrics[] {
 
 /** Reads recorded results, of Corral or of tau2, from the file or from the directory that holds `results.json`. */
 export async function loadResults(path: string): Promise<RecordedResults> {
+  checkArgument('loadResults', 'the path', path, 'string')
   const file = path.endsWith('.json') ? path : join(path, 'results.json')
   const document: unknown = await readJson(file)
   if (!isJsonObject(document) || !Array.isArray(document.simulation_index))

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
+import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import {
   type A2AConfig,
   type A2AConfigInput,
@@ -125,6 +126,7 @@ export interface EvaluationPlan {
  * @throws ValidationError for options that cannot be run.
  */
 export function createPlan(options: EvaluationOptions): EvaluationPlan {
+  checkOptions('runEvaluation', options, evaluationOptions)
   const config = createA2AConfig(options.agent)
   const { domain = kestrel, user = scriptedUser, numTrials = 1, seed = 300 } = options
   const { maxSteps = 200, maxErrors = 10, strict = false } = options
@@ -138,6 +140,34 @@ export function createPlan(options: EvaluationOptions): EvaluationPlan {
   const hash = configHash(options, { domain, user, config })
   const limits = { numTrials, seed, maxSteps, maxErrors, strict }
   return { config, domain, user, tasks, jobs, hash, ...limits, log, clock }
+}
+
+/** What the options of a run may be. Those that are `any` have a check of their own. */
+const evaluationOptions: OptionTable<EvaluationOptions> = {
+  agent: 'any!',
+  domain: 'object',
+  user: 'object',
+  judge: 'function',
+  scorers: 'array',
+  prices: 'object',
+  numTrials: 'any',
+  numTasks: 'any',
+  taskIds: 'array',
+  maxSteps: 'any',
+  maxErrors: 'any',
+  maxConcurrency: 'any',
+  seed: 'number',
+  taskTimeout: 'any',
+  maxRetries: 'number',
+  strict: 'boolean',
+  id: 'string',
+  saveTo: 'string',
+  resume: 'boolean',
+  counter: 'object',
+  log: 'object',
+  clock: 'object',
+  signal: 'object',
+  onProgress: 'function',
 }
 
 function checkNumbers(options: EvaluationOptions): void {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findJson } from '../../shared/json.ts'
+import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import { messageOf, parseWith, sameJson, tryParseSaid, ValidationError } from '../base.ts'
 import {
   basisOf,
@@ -16,7 +17,13 @@ import {
   type ToolCall,
 } from '../domain/domain.ts'
 import { afterHistory, type Difference, replay } from '../domain/replay.ts'
-import { type ChatModel, type ModelOptions, openModel } from '../model.ts'
+import {
+  type ChatModel,
+  checkModel,
+  clientOptions,
+  type ModelOptions,
+  openModel,
+} from '../model.ts'
 import { isMeasured, type TerminationReason } from '../results/simulation.ts'
 import type {
   Judge,
@@ -365,6 +372,8 @@ export interface JudgeOptions extends ModelOptions {
   readonly prompt?: DomainPrompts['judge'] | undefined
 }
 
+const judgeOptions: OptionTable<JudgeOptions> = { ...clientOptions, prompt: 'function' }
+
 /** Our words for a verdict, or tau2's. */
 const verdict = z.union([
   z.object({ met: z.boolean(), justification: z.string().default('') }),
@@ -377,6 +386,8 @@ const verdicts = z.object({ results: z.array(verdict) })
 
 /** Makes a judge that asks a model behind an OpenAI-compatible API. */
 export function createJudge(chat: ChatModel, options: JudgeOptions = {}): Judge {
+  checkModel('createJudge', chat)
+  checkOptions('createJudge', options, judgeOptions)
   const model = openModel(chat, options)
   return async (statements, messages, signal) => {
     const { system, user } = (options.prompt ?? generalPrompt)(statements, messages)
