@@ -75,6 +75,8 @@ export function checkOrigins(field: string, origins: readonly string[]): void {
 
 /** An http or https URL without credentials in it. */
 export function checkUrl(field: string, value: string): string {
+  if (value === undefined) throw missingField(field)
+  if (typeof value !== 'string') throw invalidValue(field, value, 'must be a text')
   if (value.trim() === '') throw missingField(field)
   const url = readUrl(value)
   if (url?.username || url?.password)
@@ -108,6 +110,8 @@ export function checkRetries(field: string, count: number): number {
 
 /** A text that says something. */
 export function checkText(field: string, value: string): string {
+  if (value === undefined) throw missingField(field)
+  if (typeof value !== 'string') throw invalidValue(field, value, 'must be a text')
   if (value.trim() === '') throw invalidValue(field, value, 'must not be empty')
   return value
 }

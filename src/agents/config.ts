@@ -1,5 +1,6 @@
 import { createRanges, ipVersion } from '../network/guard.ts'
 import type { JsonObject } from '../protocol/types.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { readUrl, toSnakeCase } from '../shared/text.ts'
 import {
   ConfigConversionError,
@@ -75,6 +76,32 @@ export interface AgentConfig {
   readonly outputSchema?: JsonObject
   /** How often an answer that does not fit is asked for again; 2 if absent. */
   readonly maxOutputRetries?: number
+}
+
+/** What the members of an agent's configuration may be. */
+export const agentConfigOptions: OptionTable<AgentConfig> = {
+  id: 'string!',
+  name: 'string!',
+  description: 'string',
+  endpoint: 'string!',
+  protocol: 'string!',
+  version: 'string',
+  capabilities: 'array',
+  metadata: 'object',
+  expose: 'boolean',
+  timeoutSeconds: 'number',
+  maxRetries: 'number',
+  maxTaskSeconds: 'number',
+  wait: 'any',
+  auth: 'object',
+  credentialOrigins: 'array',
+  mcpServers: 'array',
+  tools: 'array',
+  model: 'object',
+  allowFiles: 'array',
+  guards: 'object',
+  outputSchema: 'any',
+  maxOutputRetries: 'number',
 }
 
 /** How Corral proves itself to a remote agent: by an API key, a bearer token, or OAuth 2. */
@@ -229,6 +256,7 @@ export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig & CallSett
 
 /** What every kind of agent must be: of this protocol, and with an id and names that a card can show. */
 function requireKind(config: AgentConfig, expected: ProtocolType): void {
+  checkOptions('AgentConfig', config, agentConfigOptions)
   const found = protocolOf(config)
   const name = (protocol: string): string => protocolNames.get(protocol) ?? protocol
   if (found !== expected)
@@ -386,6 +414,7 @@ const toFileKey: KeyName = (key) => fileKeys.get(key) ?? toSnakeCase(key)
  * @throws ConfigConversionError that names the first wrong field.
  */
 export function validateA2AAgentConfig<Config extends A2AAgentConfig>(config: Config): Config {
+  checkArgument('validateA2AAgentConfig', 'the configuration', config, 'object')
   checkRemote(config, (key) => key)
   return config
 }
@@ -397,6 +426,7 @@ export function validateA2AAgentConfig<Config extends A2AAgentConfig>(config: Co
 export function validateOpenAIAgentConfig<Config extends OpenAIAgentConfig>(
   config: Config,
 ): Config {
+  checkArgument('validateOpenAIAgentConfig', 'the configuration', config, 'object')
   checkModel(config, (key) => key)
   return config
 }
@@ -433,11 +463,26 @@ function checkRemote(config: A2AAgentConfig, at: KeyName): void {
   throw invalidValue(at('taskHandling'), taskHandling, reason)
 }
 
+const authOptions: {
+  readonly [Type in AgentAuth['type']]: OptionTable<Extract<AgentAuth, { readonly type: Type }>>
+} = {
+  api_key: { type: 'string!', key: 'string!', header: 'string' },
+  bearer: { type: 'string!', token: 'string!' },
+  oauth2: {
+    type: 'string!',
+    tokenUrl: 'string!',
+    clientId: 'string!',
+    clientSecret: 'string!',
+    scopes: 'array',
+  },
+}
+
 /**
  * Checks that credentials can be used.
  * @throws ConfigConversionError that names the field as `at` does, never the secret.
  */
 function checkAuth(auth: AgentAuth, at: (key: string) => string): void {
+  if (Object.hasOwn(authOptions, auth.type)) checkOptions('auth', auth, authOptions[auth.type])
   if (auth.type === 'api_key') {
     checkSecret('auth.key', auth.key)
     checkHeaderName('auth.header', auth.header ?? keyHeader)

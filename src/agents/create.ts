@@ -5,9 +5,11 @@ import { A2AError } from '../protocol/errors.ts'
 import { backoffMs, isAsyncIterable, retry, withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import type { Agent, AgentEvent, AgentInfo, AgentReply, Turn } from './agent.ts'
 import {
   type AgentConfig,
+  agentConfigOptions,
   type ConfigEnvironment,
   protocolOf,
   toA2AAgentConfig,
@@ -51,6 +53,18 @@ export interface AgentDeps {
   readonly log?: Logger
 }
 
+const agentDeps: OptionTable<AgentDeps> = {
+  directory: 'string!',
+  moduleState: 'string',
+  environment: 'object',
+  tools: 'array',
+  agentOf: 'function',
+  reachOf: 'function',
+  clock: 'object',
+  random: 'function',
+  log: 'object',
+}
+
 /** Makes an agent whose configuration has been checked. */
 export type AgentPlan = (deps: AgentDeps) => Agent | Promise<Agent>
 
@@ -61,6 +75,8 @@ export type AgentPlan = (deps: AgentDeps) => Agent | Promise<Agent>
  * @throws ConfigConversionError that names what is missing or wrong.
  */
 export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
+  checkOptions('createAgentFromConfig', config, agentConfigOptions)
+  checkOptions('createAgentFromConfig: the surroundings', deps, agentDeps)
   return planAgent(config, deps.environment)(deps)
 }
 

@@ -3,7 +3,8 @@ import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
 import { type Logger, silent } from '../shared/log.ts'
-import type { McpServerConfig } from './config.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
+import type { McpEndpoint, McpProgram, McpServerConfig } from './config.ts'
 import { requireApproval, type Tool, type ToolSource, toToolName } from './tools.ts'
 import { elsewhere } from './wrap.ts'
 
@@ -12,6 +13,8 @@ import { elsewhere } from './wrap.ts'
  * and again after it has gone away. Needs the package `@modelcontextprotocol/client`.
  */
 export function createMcpToolSource(config: McpServerConfig, log: Logger = silent): ToolSource {
+  checkArgument('createMcpToolSource', 'the server', config, 'object')
+  checkOptions('createMcpToolSource', config, 'url' in config ? endpointOptions : programOptions)
   let session: Promise<Client> | undefined
   const ending = new AbortController()
 
@@ -49,6 +52,22 @@ export function createMcpToolSource(config: McpServerConfig, log: Logger = silen
       await client?.close()
     },
   }
+}
+
+const programOptions: OptionTable<McpProgram> = {
+  name: 'string!',
+  command: 'string!',
+  args: 'array',
+  env: 'object',
+  cwd: 'string',
+  approval: 'boolean|array',
+}
+
+const endpointOptions: OptionTable<McpEndpoint> = {
+  name: 'string!',
+  url: 'string!',
+  headers: 'object',
+  approval: 'boolean|array',
 }
 
 async function connect(

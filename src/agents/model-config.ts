@@ -1,4 +1,5 @@
 import type { JsonObject } from '../protocol/types.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { nearest, toSnakeCase } from '../shared/text.ts'
 import { ConfigConversionError, checkHeaderName, checkText, invalidValue } from './config-checks.ts'
 
@@ -54,6 +55,25 @@ export interface ModelConfig {
   readonly extraBody?: JsonObject
 }
 
+/** What the settings of a model may be. */
+export const modelOptions: OptionTable<ModelConfig> = {
+  name: 'string',
+  systemPrompt: 'string',
+  temperature: 'number',
+  topP: 'number',
+  maxTokens: 'number',
+  stop: 'string|array',
+  seed: 'number',
+  reasoningEffort: 'string',
+  parallelToolCalls: 'boolean',
+  maxHistory: 'number',
+  history: 'any',
+  maxToolRounds: 'number',
+  responseFormat: 'any',
+  headers: 'object',
+  extraBody: 'object',
+}
+
 type Metadata = Readonly<Record<string, string | number | boolean>>
 
 /** Where a setting of a model stood before it had a table of its own, and still may stand. */
@@ -73,6 +93,7 @@ export function toModelConfig(config: {
   readonly metadata?: Metadata
 }): ModelConfig {
   const { model = {}, metadata = {} } = config
+  checkOptions('AgentConfig: model', model, modelOptions)
   checkMetadata(metadata, [...olderPlaces.values(), 'api_key', ...onlyInTable])
   checkModelConfig(model, (key) => `model.${toSnakeCase(key)}`)
   for (const [key, older] of olderPlaces)

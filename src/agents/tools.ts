@@ -5,7 +5,7 @@ import { answerParts, isTerminal, textOf, userMessage } from '../protocol/task.t
 import type { Json, JsonObject, Message, Part, Task } from '../protocol/types.ts'
 import { digestOf, newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
-import { checkArgument } from '../shared/options.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { trimEnd } from '../shared/text.ts'
 import type { Agent, AgentReply, Draft, Turn } from './agent.ts'
 import type { ApprovalNames } from './config.ts'
@@ -135,9 +135,32 @@ export function defineTool<Input extends SchemaInput, Output extends SchemaInput
 
 export function defineTool(given: Tool | ToolDefinition<SchemaInput, SchemaInput>): Tool {
   checkArgument('defineTool', 'the tool', given, 'object')
+  // A tool may be an instance of a class, which has what members it likes.
+  if (Object.getPrototypeOf(given) === Object.prototype)
+    checkOptions('defineTool', given, 'input' in given ? definitionMembers : toolMembers)
   if (!toolName.test(given.name))
     throw new TypeError(`A tool's name is 1 to 64 letters, digits, _ or -: ${given.name}`)
   return 'input' in given ? toTool(given) : given
+}
+
+const toolMembers: OptionTable<Tool> = {
+  name: 'string!',
+  description: 'string!',
+  parameters: 'object!',
+  approval: 'boolean|function',
+  check: 'function',
+  execute: 'function!',
+  ends: 'function',
+}
+
+const definitionMembers: OptionTable<ToolDefinition<SchemaInput, SchemaInput>> = {
+  name: 'string!',
+  description: 'string!',
+  input: 'any!',
+  jsonSchema: 'object',
+  output: 'any',
+  approval: 'boolean|function',
+  execute: 'function!',
 }
 
 function toTool(definition: ToolDefinition<SchemaInput, SchemaInput>): Tool {
@@ -424,6 +447,8 @@ export interface AsToolOptions {
  * the model's turn and is cancelled with it.
  */
 export async function asTool(agent: Agent, options: AsToolOptions = {}): Promise<Tool> {
+  checkArgument('asTool', 'the agent', agent, 'object')
+  checkOptions('asTool', options, { name: 'string', description: 'string' })
   const info = await agent.info()
   const name = toToolName(options.name ?? info.id)
   return {

@@ -20,7 +20,7 @@ import { checkRetries } from '../config-checks.ts'
 import { writtenNames } from '../guards/built-in.ts'
 import type { Guards } from '../guards/guard.ts'
 import { createGuardedAnswer, type GuardedAnswer } from '../guards/with-guards.ts'
-import { type ModelHistory, modelDefaults } from '../model-config.ts'
+import { type ModelHistory, modelDefaults, modelOptions } from '../model-config.ts'
 import { checkedAnswer, type OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
 import {
@@ -93,25 +93,12 @@ export interface OpenAIAgentOptions<Schema = SchemaInput | undefined>
 }
 
 const agentOptions: OptionTable<OpenAIAgentOptions> = {
+  ...modelOptions,
   endpoint: 'string!',
   apiKey: 'string',
   model: 'string!',
   timeoutSeconds: 'number',
   maxRetries: 'number',
-  systemPrompt: 'string',
-  temperature: 'number',
-  topP: 'number',
-  maxTokens: 'number',
-  stop: 'string|array',
-  seed: 'number',
-  reasoningEffort: 'string',
-  parallelToolCalls: 'boolean',
-  maxHistory: 'number',
-  history: 'any',
-  maxToolRounds: 'number',
-  responseFormat: 'any',
-  headers: 'object',
-  extraBody: 'object',
   id: 'string!',
   name: 'string!',
   description: 'string',

@@ -11,6 +11,7 @@ import { createResolver } from '../../network/resolver.ts'
 describe.each(wires)('over the wire of %s', (wire) => {
   async function start(files: OpenAIAgentOptions['files'] = {}) {
     const server = await openModelServer([{ chunks: ['seen'] }, { chunks: ['seen'] }], { wire })
+    const { lookup } = createResolver({ 'img.example.com': [['93.184.216.34']] })
     const agent = new OpenAIAgent({
       id: 'eye',
       name: 'Eye',
@@ -19,7 +20,7 @@ describe.each(wires)('over the wire of %s', (wire) => {
       model: 'm',
       timeoutSeconds: 10,
       maxRetries: 0,
-      files: { ...createResolver({ 'img.example.com': [['93.184.216.34']] }), ...files },
+      files: { lookup, ...files },
     })
     onTestFinished(() => agent.close())
     onTestFinished(server.close)
