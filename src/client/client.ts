@@ -20,6 +20,7 @@ import type {
 } from '../protocol/types.ts'
 import { systemClock } from '../shared/clock.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
+import { checkCredentials } from './auth/card-auth.ts'
 import { oauth } from './auth/oauth-flows.ts'
 import type {
   CallOptions,
@@ -27,6 +28,7 @@ import type {
   ClientOptions,
   SendOptions,
   SubscribeOptions,
+  Timeouts,
   Transport,
 } from './config.ts'
 import { type AgentConnection, createConnection } from './connection.ts'
@@ -39,6 +41,7 @@ import {
   type PollOptions,
   pollUntilComplete,
 } from './follow.ts'
+import type { RetryOptions } from './retry.ts'
 
 /** What can be sent: text, a message, or a whole request. */
 export type Sendable = string | Message | SendMessageRequest
@@ -232,9 +235,31 @@ function toConfig(target: string | Transport | ClientConfig): ClientConfig {
   if (typeof target === 'string') return { serverUrl: target }
   if ('connect' in target) return { transport: target }
   checkOptions('A2AClient', target, clientOptions)
+  checkInner(target)
   if (!('serverUrl' in target || 'transport' in target || 'dispatch' in target))
     throw new TypeError('A2AClient: serverUrl, transport or dispatch must be given')
   return target.oauth ? { auth: oauth(target.oauth), ...target } : target
+}
+
+/** Checks what options of a client hold in their turn. */
+function checkInner({ auth, credentials, retry = {}, timeouts = {} }: ClientOptions): void {
+  if (auth) checkArgument('A2AClient: auth', 'apply', auth.apply, 'function')
+  if (credentials) checkCredentials('A2AClient', credentials)
+  checkOptions('A2AClient: retry', retry, retryOptions)
+  checkOptions('A2AClient: timeouts', timeouts, timeoutOptions)
+}
+
+const retryOptions: OptionTable<RetryOptions> = {
+  maxRetries: 'number',
+  baseMs: 'number',
+  maxMs: 'number',
+  maxRetryAfterMs: 'number',
+}
+
+const timeoutOptions: OptionTable<Timeouts> = {
+  connectMs: 'number',
+  requestMs: 'number',
+  idleMs: 'number',
 }
 
 const clientOptions: OptionTable<

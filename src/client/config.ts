@@ -7,6 +7,7 @@ import type { Call, Dispatch } from '../protocol/operations.ts'
 import type { AgentCard, JsonObject, SendMessageConfiguration } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { readUrl } from '../shared/text.ts'
 import type { ClientAuth, WithheldListener } from './auth/auth.ts'
 import type { Credentials } from './auth/card-auth.ts'
@@ -144,6 +145,11 @@ export interface TransportOptions<Dialect extends string> {
   readonly tenant?: string
 }
 
+const transportOptions: OptionTable<TransportOptions<string>> = {
+  dialect: 'string',
+  tenant: 'string',
+}
+
 /** Reaches an agent by JSON-RPC at one URL, in one dialect, without looking at its card first. */
 export class JsonRpcTransport implements Transport {
   /** The endpoint. */
@@ -152,6 +158,7 @@ export class JsonRpcTransport implements Transport {
 
   /** @throws A2AError `invalidParams` for what is no URL of http or https. */
   constructor(url: string, options: TransportOptions<JsonRpcDialect> = {}) {
+    checkOptions('JsonRpcTransport', options, transportOptions)
     this.url = httpUrl(url)
     this.#options = options
   }
@@ -171,6 +178,7 @@ export class RestTransport implements Transport {
 
   /** @throws A2AError `invalidParams` for what is no URL of http or https. */
   constructor(url: string, options: TransportOptions<RestVersion> = {}) {
+    checkOptions('RestTransport', options, transportOptions)
     this.url = httpUrl(url)
     this.#options = options
   }

@@ -10,6 +10,7 @@ import { isKeySet, requireSignature } from '../protocol/signature.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import { retryAfterMs, withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { readUrl } from '../shared/text.ts'
 import { maxSmallBytes } from './http.ts'
 
@@ -51,6 +52,12 @@ export interface CardCacheOptions {
   readonly clock?: Clock
 }
 
+const cacheOptions: OptionTable<CardCacheOptions> = {
+  ttlMs: 'number',
+  limit: 'number',
+  clock: 'object',
+}
+
 /** A card that was fetched, and what the next request may say of it. */
 interface CachedCard {
   readonly card: AgentCard
@@ -72,6 +79,7 @@ interface CachedCard {
  * asked for with `If-None-Match`, and a 304 makes it fresh again (§8.6.2).
  */
 export function createCardCache(options: CardCacheOptions = {}): CardCache {
+  checkOptions('createCardCache', options, cacheOptions)
   const { ttlMs = 300_000, limit = 1000, clock = systemClock } = options
   const cards = new Map<string, CachedCard>()
   const fetching = new Map<

@@ -1,8 +1,10 @@
 import type { ClientReply, ClientRequest, HttpSend } from '../bindings/http.ts'
+import { checkOptions } from '../shared/options.ts'
 import {
   connectionLost,
   type HttpClient,
   type HttpOptions,
+  httpOptions,
   toBounds,
   tooLarge,
   withBounds,
@@ -13,6 +15,7 @@ export { createFetchHttp as createHttp }
 
 /** HTTP over the runtime's `fetch`. In a browser this file takes the place of `node.ts`, so it exports the same name. */
 function createFetchHttp(options: HttpOptions = {}): HttpClient {
+  checkOptions('createHttp', options, httpOptions)
   const send = withBounds(fetchSend(), toBounds(options))
   return { send: withTimeouts(send, options), close: () => Promise.resolve() }
 }

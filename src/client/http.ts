@@ -2,6 +2,7 @@ import type { ClientReply, HttpSend } from '../bindings/http.ts'
 import type { AddressGuard, Rules } from '../network/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
+import type { OptionTable } from '../shared/options.ts'
 import { readUrl } from '../shared/text.ts'
 
 /** Sends HTTP requests over connections that somebody has to close. */
@@ -44,6 +45,22 @@ export interface HttpOptions {
    * @internal
    */
   readonly rules?: Rules
+}
+
+/** What the options of an HTTP client may be. */
+export const httpOptions: OptionTable<HttpOptions> = {
+  connectMs: 'number',
+  requestMs: 'number',
+  idleMs: 'number',
+  maxResponseBytes: 'number',
+  maxStreamBytes: 'number',
+  maxStreamEvents: 'number',
+  clock: 'object',
+  verifySsl: 'boolean',
+  named: 'array',
+  allowed: 'array',
+  reach: 'object|function',
+  rules: 'object',
 }
 
 /** How long a peer may take; without limits it may take as long as it likes. */

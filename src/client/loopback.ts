@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createDeferred, withSignal } from '../shared/async.ts'
+import { checkOptions } from '../shared/options.ts'
 import { readUrl } from '../shared/text.ts'
 import type { Redirect } from './auth/oauth.ts'
 
@@ -23,6 +24,7 @@ const maxConnections = 32
  * expected state ends the wait; whatever else comes is refused.
  */
 export async function listenForRedirect(options: LoopbackOptions = {}): Promise<Redirect> {
+  checkOptions('listenForRedirect', options, { port: 'number', path: 'string' })
   const { port: wanted = 0, path = '/callback' } = options
   const returned = createReturn()
   let port = wanted

@@ -3,6 +3,7 @@ import type { ClientReply, ClientRequest } from '../bindings/http.ts'
 import { checkedConnector, createNamedRules, type Rules, toRules } from '../network/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
+import { checkOptions } from '../shared/options.ts'
 import {
   AddressRefused,
   type AnswerBounds,
@@ -10,6 +11,7 @@ import {
   connectionLost,
   type HttpClient,
   type HttpOptions,
+  httpOptions,
   toBounds,
   tooLarge,
   tooLong,
@@ -21,6 +23,7 @@ import {
  * `fetch` in a browser. Redirects are not followed, so that credentials go nowhere unasked.
  */
 export function createHttp(options: HttpOptions = {}): HttpClient {
+  checkOptions('createHttp', options, httpOptions)
   const { connectMs = 10_000, verifySsl = true, clock = systemClock } = options
   const limits = { ...options, ...toBounds(options), clock }
   const rules = rulesOf(options)

@@ -3,7 +3,7 @@ import { v10 } from '../bindings/dialects/v10.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { AuthenticationInfo, StreamResponse } from '../protocol/types.ts'
 import { isSameSecret } from '../shared/ids.ts'
-import { checkArgument } from '../shared/options.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 
 /** How a receiver of webhooks knows its callers and what it does with events. */
 export interface WebhookReceiverOptions {
@@ -21,6 +21,15 @@ export interface WebhookReceiverOptions {
   readonly remember?: number
 }
 
+const receiverOptions: OptionTable<WebhookReceiverOptions> = {
+  token: 'string',
+  authentication: 'object',
+  expects: 'function!',
+  onEvent: 'function!',
+  allow: 'function',
+  remember: 'number',
+}
+
 /**
  * Makes the receiving end of webhooks (§4.3.3), as a handler for any HTTP server. It checks the credentials, refuses
  * tasks that nobody awaits, and handles an event once however often it is delivered, where the sender numbers its
@@ -29,7 +38,7 @@ export interface WebhookReceiverOptions {
  * @throws TypeError without token and authentication: a receiver that believes everyone is never meant.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): HttpHandler {
-  checkArgument('createWebhookReceiver', 'the options', options, 'object')
+  checkOptions('createWebhookReceiver', options, receiverOptions)
   if (!options.token && !options.authentication)
     throw new TypeError('A webhook receiver needs a token or authentication')
   const handled = createMemory(options.remember ?? 10_000)

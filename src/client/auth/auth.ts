@@ -3,6 +3,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { Middleware } from '../../protocol/operations.ts'
 import type { AgentCard, APIKeySecurityScheme } from '../../protocol/types.ts'
 import type { Logger } from '../../shared/log.ts'
+import { checkArgument } from '../../shared/options.ts'
 import { parseUrl } from '../../shared/text.ts'
 
 /** A call that credentials are put on. */
@@ -34,7 +35,9 @@ export function apiKeyAuth(
   key: Secret,
   place: Pick<APIKeySecurityScheme, 'location' | 'name'>,
 ): ClientAuth {
+  checkArgument('apiKey', 'the place of the key', place, 'object')
   const { location, name } = place
+  checkArgument('apiKey', 'name', name, 'string')
   return {
     async apply(call) {
       const value = await reveal(key)

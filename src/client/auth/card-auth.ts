@@ -5,6 +5,7 @@ import type {
   SecurityRequirement,
   SecurityScheme,
 } from '../../protocol/types.ts'
+import { checkArgument, checkOptions } from '../../shared/options.ts'
 import { urlFault } from '../../shared/text.ts'
 import {
   allOf,
@@ -17,7 +18,7 @@ import {
   httpAuth,
   type Secret,
 } from './auth.ts'
-import type { OAuthConfig } from './oauth.ts'
+import { checkOAuth, type OAuthConfig } from './oauth.ts'
 import { clientCredentials, oauth } from './oauth-flows.ts'
 
 /** Credentials by the name of the security scheme in the card. */
@@ -50,10 +51,27 @@ export interface CardAuthOptions {
 export function authFromCard(
   card: AgentCard,
   credentials: Credentials,
-  { serverUrl, credentialOrigins: allowed }: CardAuthOptions = {},
+  options: CardAuthOptions = {},
 ): ClientAuth | undefined {
+  checkArgument('authFromCard', 'the card', card, 'object')
+  checkCredentials('authFromCard', credentials)
+  checkOptions('authFromCard', options, { serverUrl: 'string', credentialOrigins: 'array' })
+  const { serverUrl, credentialOrigins: allowed } = options
   const origins = createCredentialOrigins({ named: [serverUrl], allowed })
   return toCardAuth(card, credentials, { origins, ...(serverUrl && { resource: serverUrl }) })
+}
+
+/** Checks credentials by name of their schemes: each is a secret, user and password, or a client's of OAuth. */
+export function checkCredentials(at: string, credentials: Credentials): void {
+  checkArgument(at, 'credentials', credentials, 'object')
+  for (const [name, credential] of Object.entries(credentials)) {
+    const place = `${at}: credentials.${name}`
+    checkArgument(at, `credentials.${name}`, credential, 'string|function|object')
+    if (isSecret(credential)) continue
+    const isBasic = 'user' in credential || 'password' in credential
+    if (isBasic) checkOptions(place, credential, { user: 'string!', password: 'string!' })
+    else checkOAuth(place, credential)
+  }
 }
 
 /** What is believed of a card, and how the authorization servers in it are reached. */
@@ -128,13 +146,22 @@ function fromFlow(
   terms: CardTerms,
 ): ClientAuth {
   const { flows, oauth2MetadataUrl } = scheme
-  const { scopes: _, ...endpoints } = Object.values(flows)[0] ?? {}
+  const flow = Object.entries(Object.values(flows)[0] ?? {})
+  const endpoints = Object.fromEntries(flow.filter(([name]) => endpointNames.has(name)))
   const metadata = oauth2MetadataUrl ? { metadataUrl: oauth2MetadataUrl } : {}
   const config = withEndpoints(credential, { ...metadata, ...endpoints }, terms)
   if ('clientCredentials' in flows) return clientCredentials(config)
   if ('deviceCode' in flows || 'authorizationCode' in flows) return oauth(config)
   throw new A2AError('unsupportedOperation', 'The card offers only flows that OAuth 2.1 dropped')
 }
+
+/** What a flow of a card says that a client needs; more may stand beside it. */
+const endpointNames: ReadonlySet<string> = new Set<keyof OAuthConfig>([
+  'authorizationUrl',
+  'tokenUrl',
+  'refreshUrl',
+  'deviceAuthorizationUrl',
+])
 
 /**
  * Endpoints that the card names; what the credential says itself comes first, and one that names its authorization

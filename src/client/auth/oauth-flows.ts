@@ -2,9 +2,11 @@ import * as oauth4webapi from 'oauth4webapi'
 import { A2AError } from '../../protocol/errors.ts'
 import { wait } from '../../shared/async.ts'
 import { systemClock } from '../../shared/clock.ts'
+import { checkArgument } from '../../shared/options.ts'
 import type { ClientAuth } from './auth.ts'
 import {
   checkDisclosure,
+  checkOAuth,
   type DevicePrompt,
   type Interaction,
   type OAuthConfig,
@@ -21,6 +23,7 @@ import {
  * client's own without a user.
  */
 export function oauth(config: OAuthConfig): ClientAuth {
+  checkOAuth('oauth', config)
   if (config.interaction) return authorizationCode(config, config.interaction)
   if (config.prompt) return deviceCode(config, config.prompt)
   return clientCredentials(config)
@@ -28,6 +31,7 @@ export function oauth(config: OAuthConfig): ClientAuth {
 
 /** Proves who the client itself is by tokens of its own (RFC 6749 §4.4), kept and renewed before they end. */
 export function clientCredentials(config: OAuthConfig): ClientAuth {
+  checkOAuth('clientCredentials', config)
   return tokenAuth(config, (signal) => obtain(config, signal))
 }
 
@@ -75,6 +79,8 @@ export function authorizationCode(
   interaction: Interaction,
   start?: Tokens,
 ): ClientAuth {
+  checkOAuth('authorizationCode', config)
+  checkArgument('authorizationCode', 'the interaction', interaction, 'object')
   return tokenAuth(config, (signal) => authorize(config, interaction, signal), start)
 }
 
@@ -84,6 +90,8 @@ export async function authorize(
   interaction: Interaction,
   signal?: AbortSignal,
 ): Promise<Tokens> {
+  checkOAuth('authorize', config)
+  checkArgument('authorize', 'the interaction', interaction, 'object')
   const redirect = await interaction.listen()
   try {
     const { redirectUri } = redirect
@@ -104,6 +112,7 @@ export async function startAuthorization(
   config: OAuthConfig,
   signal?: AbortSignal,
 ): Promise<Authorization> {
+  checkOAuth('startAuthorization', config)
   const { redirectUri } = config
   if (!redirectUri) throw new A2AError('invalidParams', 'Authorization needs a redirectUri')
   const server = await openServer(config, signal).catch((thrown) => {
@@ -184,6 +193,8 @@ export function deviceCode(
   config: OAuthConfig,
   prompt: (prompt: DevicePrompt) => void | Promise<void>,
 ): ClientAuth {
+  checkOAuth('deviceCode', config)
+  checkArgument('deviceCode', 'the prompt', prompt, 'function')
   return tokenAuth(config, (signal) => authorizeDevice(config, prompt, signal))
 }
 
@@ -193,6 +204,7 @@ export async function authorizeDevice(
   prompt: (prompt: DevicePrompt) => void | Promise<void>,
   signal?: AbortSignal,
 ): Promise<Tokens> {
+  checkOAuth('authorizeDevice', config)
   try {
     const server = await openServer(config, signal)
     const device = await askForCode(server, config, signal)

@@ -3,6 +3,7 @@ import type { HttpSend } from '../../bindings/http.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { withSignal } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
+import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import { fetchSend } from '../fetch.ts'
 import { maxSmallBytes } from '../http.ts'
 import { bearerAuth, type ClientAuth, shownOrigin, UntrustedOrigin } from './auth.ts'
@@ -42,6 +43,31 @@ export interface OAuthConfig {
   readonly fetch?: typeof fetch
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+}
+
+const oauthOptions: OptionTable<OAuthConfig> = {
+  clientId: 'string!',
+  clientSecret: 'string',
+  scopes: 'array',
+  issuer: 'string',
+  metadataUrl: 'string',
+  resource: 'string',
+  authorizationUrl: 'string',
+  tokenUrl: 'string',
+  refreshUrl: 'string',
+  deviceAuthorizationUrl: 'string',
+  redirectUri: 'string',
+  allowInsecure: 'boolean',
+  interaction: 'object',
+  prompt: 'function',
+  mayReceiveSecrets: 'function',
+  fetch: 'function',
+  clock: 'object',
+}
+
+/** Checks the options of a client of an authorization server. */
+export function checkOAuth(at: string, config: unknown): void {
+  checkOptions(at, config, oauthOptions)
 }
 
 /** How a user takes part: a browser is opened, and somebody listens for its return. */
