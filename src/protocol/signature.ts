@@ -11,6 +11,7 @@ import {
   type KeyObject,
 } from 'jose'
 import { myTurn } from '../shared/async.ts'
+import { checkOptions } from '../shared/options.ts'
 import { readUrl } from '../shared/text.ts'
 import { A2AError } from './errors.ts'
 import { type Check, isPlainObject } from './schema-checks.ts'
@@ -197,7 +198,9 @@ export interface JkuOptions {
  * Finds the keys of signatures in the key sets that they point at, fetched from allowed places only. Give it to
  * `verifyCard` as `resolve`.
  */
-export function createJkuResolver({ allow, fetchJson }: JkuOptions): KeyResolver {
+export function createJkuResolver(options: JkuOptions): KeyResolver {
+  checkOptions('createJkuResolver', options, { allow: 'array!', fetchJson: 'function!' })
+  const { allow, fetchJson } = options
   return async (header) => {
     const { jku } = header
     const url = jku === undefined ? undefined : readUrl(jku)

@@ -2,7 +2,7 @@ import { isJsonContent } from '../bindings/call.ts'
 import { type HttpChunk, type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { Mutable } from '../shared/json.ts'
-import { checkArgument } from '../shared/options.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { BodyReading, beginning } from './body.ts'
 import type { Server } from './server.ts'
 
@@ -19,6 +19,12 @@ export interface FetchOptions {
   readonly clientAddress?: (request: Request) => string | undefined
 }
 
+const fetchOptions: OptionTable<FetchOptions> = {
+  mount: 'string',
+  maxBodyBytes: 'number',
+  clientAddress: 'function',
+}
+
 /**
  * Makes a web-standard handler of a server: for Hono, Next, Bun, Deno, Workers, or wherever a `fetch` handler is
  * taken.
@@ -28,7 +34,7 @@ export function toFetch(
   options: FetchOptions = {},
 ): (request: Request) => Promise<Response> {
   checkArgument('toFetch', 'the server', server, 'object')
-  checkArgument('toFetch', 'the options', options, 'object')
+  checkOptions('toFetch', options, fetchOptions)
   const { mount = '', clientAddress } = options
   const maxBytes = server.intake.maxBodyBytes(options.maxBodyBytes)
   if (!clientAddress) server.intake.warnOfUnknownClients()

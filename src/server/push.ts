@@ -5,6 +5,7 @@ import type { PushConfigs } from '../operations/gate.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import type { LogRecord, Store } from '../store/store.ts'
 import { checkPushConfig, createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
 import type { Limits } from './access/limits.ts'
@@ -23,6 +24,19 @@ export interface Push {
   close(): Promise<void>
 }
 
+const pushOptions: OptionTable<PushOptions> = {
+  guard: 'object',
+  random: 'function',
+  retry: 'object',
+  limits: 'object',
+  graceMs: 'number',
+  timeoutMs: 'number',
+  secretFor: 'function',
+  attempted: 'function',
+  receive: 'function',
+  signer: 'object|function',
+}
+
 /** What webhooks are made of. */
 interface PushDeps {
   readonly store: Store
@@ -39,9 +53,11 @@ interface PushDeps {
  * without any the guard is made with the first webhook.
  */
 export function createPush(
-  { guard: rules, ...options }: PushOptions,
+  given: PushOptions,
   { store, committer, clock, logger, limits, console, metrics }: PushDeps,
 ): Push {
+  checkOptions('createServer: pushNotifications', given, pushOptions)
+  const { guard: rules, ...options } = given
   let made = rules && createGuard(rules)
   const guard = (): Guard => {
     made ??= createGuard()

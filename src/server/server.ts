@@ -45,7 +45,14 @@ import {
 } from './http.ts'
 import { createMetrics, type Metrics, withTurnLog } from './metrics.ts'
 import { Mount, type NamedAgent } from './mount.ts'
-import type { ConsoleHost, ServerConsole, ServerOptions, StoredListener } from './options.ts'
+import type {
+  ConsoleHost,
+  CorsOptions,
+  ServerConsole,
+  ServerOptions,
+  StoredListener,
+  TimeoutOptions,
+} from './options.ts'
 import { createPush, type Push } from './push.ts'
 
 /** A server of agents, not yet bound to a network: `listen` and `toFetch` do that. */
@@ -92,6 +99,8 @@ export interface Server {
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
   checkOptions('createServer', options, serverOptions)
+  checkOptions('createServer: cors', options.cors ?? {}, corsOptions)
+  checkOptions('createServer: timeouts', options.timeouts ?? {}, timeoutOptions)
   const server = new ServerContext(options)
   const { mounts, cluster, store, push, auth, limits, intake } = server
   const endpoints = createEndpoints(server)
@@ -168,6 +177,14 @@ export const serverOptions: OptionTable<ServerOptions> = {
   routes: 'function',
   clock: 'object',
   logger: 'object|boolean',
+}
+
+const corsOptions: OptionTable<CorsOptions> = { origins: 'string|array' }
+
+const timeoutOptions: OptionTable<TimeoutOptions> = {
+  blockingMs: 'number',
+  heartbeatMs: 'number',
+  shutdownMs: 'number',
 }
 
 /** What a server is made of: all that its agents, pages and endpoints share. */

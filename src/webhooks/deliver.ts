@@ -30,6 +30,7 @@ import type { StreamResponse, Task } from '../protocol/types.ts'
 import { backoffMs, type RetryRules, retry, retryAfterMs } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
+import { checkOptions } from '../shared/options.ts'
 import type { PushConfigRecord } from '../store/store.ts'
 
 /** One event on its way to one webhook. */
@@ -312,6 +313,7 @@ const lifetimeSeconds = 300
  * @throws A2AError `invalidParams` without a key, or for a key that is symmetric, public or without `alg`.
  */
 export async function createTokenSigner(options: TokenSignerOptions): Promise<TokenSigner> {
+  checkOptions('createTokenSigner', options, { issuer: 'string!', keys: 'array!' })
   const [first] = options.keys
   if (!first) throw new A2AError('invalidParams', 'A token signer needs a key')
   const published = await Promise.all(options.keys.map(toPublic))

@@ -12,6 +12,7 @@ import { soon } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Mutable } from '../../shared/json.ts'
 import { type Logger, toLogger } from '../../shared/log.ts'
+import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import { refusedPage } from '../access/auth.ts'
 import {
   BodyReading,
@@ -46,11 +47,19 @@ export interface NodeHandlerOptions {
   readonly clock?: Clock
 }
 
+const handlerOptions: OptionTable<NodeHandlerOptions> = {
+  maxBodyBytes: 'number',
+  logger: 'object|boolean',
+  intake: 'object',
+  clock: 'object',
+}
+
 /** Makes a `node:http` request listener of a handler, to mount in a server of your own. */
 export function toNodeHandler(
   handle: Server['handle'],
   options: NodeHandlerOptions = {},
 ): (request: IncomingMessage, response: ServerResponse) => void {
+  checkOptions('toNodeHandler', options, handlerOptions)
   return createNodeAdapter(handle, options).request
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createDeferred } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, toLogger } from '../../shared/log.ts'
-import { checkArgument } from '../../shared/options.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import { isLoopback } from '../access/origins.ts'
 import type { Server } from '../server.ts'
 import { createNodeAdapter } from './http.ts'
@@ -18,6 +18,23 @@ export interface RunServerOptions extends ListenOptions {
   readonly beforeClose?: () => void
   /** Called when the server is closed, and where it cannot start: close what it was made of here. */
   readonly afterClose?: () => Promise<void>
+}
+
+const listenOptions: OptionTable<ListenOptions> = {
+  port: 'number!',
+  host: 'string',
+  maxBodyBytes: 'number',
+  logger: 'object|boolean',
+  openWarning: 'string',
+  clock: 'object',
+}
+
+const runOptions: OptionTable<RunServerOptions> = {
+  ...listenOptions,
+  signals: 'boolean',
+  openRefusal: 'string',
+  beforeClose: 'function',
+  afterClose: 'function',
 }
 
 /** A server that runs. Its `close` stops it gracefully: no more messages, running turns end, streams close. */
@@ -36,7 +53,7 @@ export interface StartedServer extends Listening {
  */
 export async function runServer(server: Server, options: RunServerOptions): Promise<StartedServer> {
   checkArgument('runServer', 'the server', server, 'object')
-  checkArgument('runServer', 'the options', options, 'object')
+  checkOptions('runServer', options, runOptions)
   const { clock = systemClock, openRefusal } = options
   const logger = toLogger(options.logger)
   let listening: Promise<Listening> | undefined
@@ -50,7 +67,7 @@ export async function runServer(server: Server, options: RunServerOptions): Prom
   if (options.signals) stopOnSignals({ stopped, close }, { logger, clock })
   try {
     if (openRefusal !== undefined && isExposed(server, options)) throw new Error(openRefusal)
-    listening = listen(server, options)
+    listening = bind(server, options)
     const { host, port, url } = await listening
     const recovery = await server.recover().catch((error) => {
       if (!end.isClosing) throw error
@@ -176,7 +193,11 @@ const maxHeadersCount = 200
  */
 export async function listen(server: Server, options: ListenOptions): Promise<Listening> {
   checkArgument('listen', 'the server', server, 'object')
-  checkArgument('listen', 'the options', options, 'object')
+  checkOptions('listen', options, listenOptions)
+  return bind(server, options)
+}
+
+async function bind(server: Server, options: ListenOptions): Promise<Listening> {
   const { host = anyHost, port, clock = systemClock } = options
   const { openWarning = 'Anyone who reaches this server may use it' } = options
   const logger = toLogger(options.logger)
