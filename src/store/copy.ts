@@ -1,3 +1,4 @@
+import { checkArgument, checkOptions } from '../shared/options.ts'
 import { currentTask } from './documents.ts'
 import type { StoredContext, StoreKeeper } from './keeper.ts'
 import { weigh } from './size-limits.ts'
@@ -42,6 +43,9 @@ export async function copyStore(
   to: StoreKeeper,
   options: CopyOptions = {},
 ): Promise<CopyProgress> {
+  checkArgument('copyStore', 'the store to copy', from, 'object')
+  checkArgument('copyStore', 'the store to fill', to, 'object')
+  checkOptions('copyStore', options, { progress: 'function' })
   const source = await from.open()
   try {
     const target = await to.open()

@@ -1,3 +1,4 @@
+import { checkArgument, checkOptions } from '../shared/options.ts'
 import type { StoreKeeper } from './keeper.ts'
 import { isPostgresUrl } from './postgres/connection.ts'
 import { createDatabaseKeeper } from './postgres/keeper.ts'
@@ -13,6 +14,9 @@ export interface KeeperOptions {
  * Makes the keeper of the store at a place: a SQLite file or a `postgres://` URL. Nothing is opened before it is
  * needed.
  */
-export function createStoreKeeper(place: string, { schema }: KeeperOptions = {}): StoreKeeper {
+export function createStoreKeeper(place: string, options: KeeperOptions = {}): StoreKeeper {
+  checkArgument('createStoreKeeper', 'the place', place, 'string')
+  checkOptions('createStoreKeeper', options, { schema: 'string' })
+  const { schema } = options
   return isPostgresUrl(place) ? createDatabaseKeeper(place, schema) : createFileKeeper(place)
 }

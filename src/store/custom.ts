@@ -2,8 +2,9 @@ import { A2AError } from '../protocol/errors.ts'
 import type { Json, Task } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { isSame } from '../shared/json.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { claimable, isSameScope, shownIn, toTaskPage } from './documents.ts'
-import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
+import { createMemoryStore, type MemoryStoreOptions, memoryOptions } from './memory/store.ts'
 import { checkWrites, defaultMaxTaskBytes, refusalFor } from './size-limits.ts'
 import type {
   AllTasksFilter,
@@ -26,6 +27,8 @@ export interface CustomStoreOptions extends MemoryStoreOptions {
   readonly scope?: Scope
 }
 
+const customOptions: OptionTable<CustomStoreOptions> = { ...memoryOptions, scope: 'object' }
+
 /**
  * Makes a `Store` of a `TaskStore` of yours: any object with `create`, `get`, `update`, `delete` and `list`.
  *
@@ -36,7 +39,7 @@ export interface CustomStoreOptions extends MemoryStoreOptions {
  * may leave the first of them standing.
  */
 export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {}): Store {
-  const memory = createMemoryStore(options)
+  const memory = createMemoryStore(memoryOptionsOf(custom, options))
   const tasks = new CustomTasks(custom, options)
   const inTurn = createTurns()
   const contexts = new CustomContexts(memory, tasks)
@@ -94,6 +97,14 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
       await memory.close()
     },
   }
+}
+
+/** Checks what is given, and gives the limits of what is kept in memory. */
+function memoryOptionsOf(custom: TaskStore, options: CustomStoreOptions): MemoryStoreOptions {
+  checkArgument('fromTaskStore', 'the store', custom, 'object')
+  checkOptions('fromTaskStore', options, customOptions)
+  const { scope: _, ...limits } = options
+  return limits
 }
 
 /** Lets one piece of work follow another, so that nothing comes between the check of a version and its write. */

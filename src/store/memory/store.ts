@@ -3,7 +3,7 @@ import { principalOf } from '../../protocol/operations.ts'
 import { isInterrupted, isTerminal } from '../../protocol/task.ts'
 import type { Json } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
-import { checkArgument } from '../../shared/options.ts'
+import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import { claimable, contextKey, isSameScope, scopeKey, shownIn, toTaskPage } from '../documents.ts'
 import {
   checkWrites,
@@ -60,9 +60,21 @@ export interface MemoryStoreOptions {
   readonly maxTaskBytes?: number
 }
 
+/** What the options of a memory store may be. */
+export const memoryOptions: OptionTable<MemoryStoreOptions> = {
+  clock: 'object',
+  maxTasks: 'number',
+  maxBytes: 'number',
+  maxAgeMs: 'number',
+  maxRecords: 'number',
+  maxDeadLetters: 'number',
+  maxWaitingMs: 'number',
+  maxTaskBytes: 'number',
+}
+
 /** Keeps tasks in this process; they are gone when it ends. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
-  checkArgument('createMemoryStore', 'the options', options, 'object')
+  checkOptions('createMemoryStore', options, memoryOptions)
   const tables = createTables(options)
   const { entries, keys, retention } = tables
   let closed = false

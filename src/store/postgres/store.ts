@@ -2,6 +2,7 @@ import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, toLogger } from '../../shared/log.ts'
+import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import type { Feed } from '../feed.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
 import type { Store } from '../store.ts'
@@ -70,6 +71,28 @@ export interface PostgresStoreOptions extends RetentionOptions {
   readonly logger?: Logger | false
 }
 
+const postgresOptions: OptionTable<PostgresStoreOptions> = {
+  url: 'string!',
+  sessionUrl: 'string',
+  schema: 'string',
+  pool: 'object',
+  tls: 'boolean|object',
+  statementTimeoutMs: 'number',
+  commitTimeoutMs: 'number',
+  foreignBuildAfterMs: 'number|string',
+  leaseMs: 'number',
+  beatMs: 'number',
+  lookMs: 'number',
+  chunkGapMs: 'number',
+  maxTaskBytes: 'number',
+  name: 'string',
+  clock: 'object',
+  logger: 'object|boolean',
+  maxTasks: 'number',
+  maxAgeMs: 'number',
+  maxWaitingMs: 'number',
+}
+
 /** The longest that a step of a migration may take: the tables of a large store are read as a whole. */
 const migrationTimeoutMs = 3_600_000
 
@@ -91,7 +114,9 @@ export interface PostgresStore extends Store {
 export async function openPostgresStore(
   given: PostgresStoreOptions | string,
 ): Promise<PostgresStore> {
-  const options = typeof given === 'string' ? { url: given } : given
+  const options: PostgresStoreOptions = typeof given === 'string' ? { url: given } : given
+  checkOptions('openPostgresStore', options, postgresOptions)
+  checkOptions('openPostgresStore: pool', options.pool ?? {}, { readers: 'number' })
   const {
     url,
     name = 'corral',

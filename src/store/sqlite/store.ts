@@ -1,6 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import { type Logger, toLogger } from '../../shared/log.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
 import type { Store } from '../store.ts'
 import {
@@ -55,6 +56,18 @@ export interface SqliteStoreOptions {
   readonly logger?: Logger | false
 }
 
+const sqliteOptions: OptionTable<SqliteStoreOptions> = {
+  synchronous: 'string',
+  maxTasks: 'number',
+  maxAgeMs: 'number',
+  maxWaitingMs: 'number',
+  maxBytes: 'number',
+  maxTaskBytes: 'number',
+  driver: 'string',
+  clock: 'object',
+  logger: 'object|boolean',
+}
+
 /** A store in one SQLite file. */
 export interface SqliteStore extends Store {
   /** Copies the file as it is at this moment, while it is in use; a copy already there is replaced. */
@@ -73,6 +86,8 @@ export async function openSqliteStore(
   path: string,
   options: SqliteStoreOptions = {},
 ): Promise<SqliteStore> {
+  checkArgument('openSqliteStore', 'the path', path, 'string')
+  checkOptions('openSqliteStore', options, sqliteOptions)
   const { thread, checked } = await startWriter(path, options)
   let opened: OpenedStore | undefined
   try {
