@@ -46,7 +46,7 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
     for (const team of inBuildOrder(config.teams)) {
       const digest = codeDigestOf(team, deps.directory)
       const loaded = await loadTeamGuards(team, config, deps)
-      const options = { ...deps, ...prices, ...digest, isChecked }
+      const options = { ...pickForTeam(deps), ...prices, ...digest, isChecked }
       manager.registerWithId(team.id, new Team(loaded, manager, options))
     }
   } catch (error) {
@@ -161,6 +161,14 @@ function inBuildOrder(teams: readonly TeamConfig[]): readonly TeamConfig[] {
   }
   for (const team of teams) place(team)
   return [...ordered]
+}
+
+function pickForTeam({ clock, random, exposeMembers }: BuildDeps): TeamOptions {
+  return {
+    ...(clock && { clock }),
+    ...(random && { random }),
+    ...(exposeMembers !== undefined && { exposeMembers }),
+  }
 }
 
 function pick({ clock, log }: BuildDeps): Pick<BuildDeps, 'clock' | 'log'> {

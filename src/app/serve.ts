@@ -17,6 +17,7 @@ import {
 import type { ServerOptions } from '../server/options.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { nearest, readUrl } from '../shared/text.ts'
 import { createMemoryStore } from '../store/memory/store.ts'
 import { isPostgresUrl, toShownStore } from '../store/postgres/connection.ts'
@@ -68,6 +69,22 @@ export interface ServeOptions {
   readonly logger?: Logger | false
 }
 
+const serveOptions: OptionTable<ServeOptions> = {
+  path: 'string!',
+  env: 'object!',
+  host: 'string',
+  port: 'number',
+  store: 'string',
+  team: 'string',
+  agents: 'array',
+  prices: 'object',
+  watch: 'boolean',
+  allowUnauthenticated: 'boolean',
+  shutdownMs: 'number',
+  signals: 'boolean',
+  logger: 'object|boolean',
+}
+
 /** A configuration that is being served. */
 export interface Serving {
   /** The server behind the port. */
@@ -107,6 +124,8 @@ export interface UnreachableAgent {
  * @throws Error that says what is wrong: a module that cannot be loaded, a store or port that is in use.
  */
 export async function serveConfig(config: Config, options: ServeOptions): Promise<Serving> {
+  checkArgument('serveConfig', 'the configuration', config, 'object')
+  checkOptions('serveConfig', options, serveOptions)
   const place = storePlace(config.server, options)
   const { path } = options
   const logger = toLogger(options.logger)

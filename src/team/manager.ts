@@ -3,6 +3,7 @@ import { validateAgentId } from '../protocol/card.ts'
 import { withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
+import { checkOptions } from '../shared/options.ts'
 import { LinkedSignal } from './signal.ts'
 
 interface CachedHealth {
@@ -45,6 +46,7 @@ export class AgentManager {
   readonly #log: Logger
 
   constructor(options: AgentManagerOptions = {}) {
+    checkOptions('AgentManager', options, { clock: 'object', log: 'object' })
     this.#clock = options.clock ?? systemClock
     this.#log = options.log ?? silent
   }

@@ -26,7 +26,7 @@ import type { Json, Message } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
-import { checkArgument } from '../shared/options.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { toOutside } from './budget.ts'
 import {
   type SchedulerSpelling,
@@ -74,6 +74,23 @@ export interface TeamOptions {
    * absent.
    */
   readonly prices?: ModelPrices
+}
+
+/** Options of a team that other parts of Corral make. */
+interface OwnOptions {
+  readonly isChecked?: boolean
+  readonly ownsMembers?: boolean
+  readonly codeDigest?: string
+}
+
+const teamOptions: OptionTable<TeamOptions & OwnOptions> = {
+  clock: 'object',
+  random: 'function',
+  exposeMembers: 'boolean',
+  prices: 'object',
+  isChecked: 'boolean',
+  ownsMembers: 'boolean',
+  codeDigest: 'string',
 }
 
 /**
@@ -141,15 +158,10 @@ export class Team implements Agent {
   readonly #hop = newId()
 
   /** @throws InvalidTeamError for a team that is not valid, unless it `isChecked`, as the teams of a file are. */
-  constructor(
-    team: TeamSpelling,
-    manager: AgentManager,
-    options: TeamOptions & {
-      readonly isChecked?: boolean
-      readonly ownsMembers?: boolean
-      readonly codeDigest?: string
-    } = {},
-  ) {
+  constructor(team: TeamSpelling, manager: AgentManager, options: TeamOptions & OwnOptions = {}) {
+    checkArgument('Team', 'the configuration', team, 'object')
+    checkArgument('Team', 'the manager of its members', manager, 'object')
+    checkOptions('Team', options, teamOptions)
     const config = toTeamConfig(team)
     if (!options.isChecked) validateTeam(config, manager)
     this.config = config

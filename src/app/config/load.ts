@@ -9,6 +9,7 @@ import { GuardFault } from '../../agents/guards/ready.ts'
 import { UncheckableSchema } from '../../agents/schema.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { type Fields, isFields } from '../../shared/json.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import { nearest, toSnakeCase } from '../../shared/text.ts'
 import type { TeamConfig } from '../../team/config.ts'
 import type { TeamFault, TeamPath } from '../../team/errors.ts'
@@ -59,11 +60,19 @@ export interface ParseOptions {
   readonly directory?: string
 }
 
+const parseOptions: OptionTable<ParseOptions> = {
+  env: 'object',
+  path: 'string',
+  directory: 'string',
+}
+
 /**
  * Checks the text of a configuration: its TOML, variables and values, and that every name names something.
  * @throws ConfigError with every problem, each with line and column.
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {
+  checkArgument('parseConfig', 'the text', text, 'string')
+  checkOptions('parseConfig', options, parseOptions)
   const { env = {}, path = 'corral.toml' } = options
   const place = (problems: readonly Unplaced[]): readonly Problem[] => {
     const locate = createLocate(text)
