@@ -26,7 +26,8 @@ import type {
   SendMessageRequest,
 } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
-import { checkArgument } from '../shared/options.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
+import { nearest } from '../shared/text.ts'
 
 /** One turn of a conversation. */
 export type Message = A2A.Message
@@ -242,6 +243,7 @@ export function AgentCard(draft: CardDraft): AgentCard {
 
 /** Makes the flags of a card: `AgentCapabilities({ streaming, pushNotifications, stateManagement })`. */
 export function AgentCapabilities(flags: CapabilitiesDraft): AgentCapabilities {
+  checkMembers('AgentCapabilities', flags, capabilityMembers)
   return { ...flags }
 }
 
@@ -252,6 +254,7 @@ export function AgentSkill(skill: SkillDraft): AgentSkill {
 
 /** Makes a provider: `AgentProvider({ name })`, or in the specification's words `{ organization, url }`. */
 export function AgentProvider(provider: ProviderDraft): AgentProvider {
+  checkMembers('AgentProvider', provider, providerMembers)
   const made = toProvider(provider)
   return withAlias(made, { name: made.organization })
 }
@@ -320,14 +323,74 @@ export function infoFromCard(card: CardDraft): AgentInfo {
 
 /** Cards of A2A 0.2 say how callers authenticate, which secures nothing: only a server checks credentials. */
 function checkDraft(card: CardDraft): void {
-  checkArgument('AgentCard', 'the card', card, 'object')
-  checkArgument('AgentCard', 'name', card.name, 'string')
+  checkMembers('AgentCard', card, cardMembers)
+  checkMembers('AgentCapabilities', card.capabilities ?? {}, capabilityMembers)
+  if (card.provider) checkMembers('AgentProvider', card.provider, providerMembers)
   if (!('authentication' in card) || card.authentication === undefined) return
   const { type } = Object(card.authentication)
   if (type !== 'none')
     throw new TypeError(
       'AgentCard: authentication is for the server: createA2AServer({ authentication }), or .authExtractor()',
     )
+}
+
+/**
+ * Checks what an author writes. Members of their own are allowed, as in JSON and in the Python SDK, and null is no value;
+ * a name that is nearly a known one is a mistake.
+ */
+function checkMembers(at: string, draft: unknown, table: Readonly<Record<string, string>>): void {
+  checkArgument(at, 'what is given', draft, 'object')
+  const known = Object.keys(table)
+  const isMeant = (name: string): boolean =>
+    known.includes(name) || (name.length > 3 && nearest(name, known) !== undefined)
+  const meant = Object.entries(Object(draft)).filter(
+    ([name, value]) => value !== null && isMeant(name),
+  )
+  checkOptions(at, Object.fromEntries(meant), table)
+}
+
+const cardMembers: OptionTable<CardDraft> = {
+  name: 'string!',
+  description: 'string',
+  version: 'string',
+  url: 'string',
+  supportedInterfaces: 'array',
+  provider: 'object',
+  capabilities: 'object',
+  skills: 'array',
+  defaultInputModes: 'array',
+  defaultOutputModes: 'array',
+  documentationUrl: 'string',
+  iconUrl: 'string',
+  securitySchemes: 'object',
+  securityRequirements: 'array',
+}
+
+const capabilityMembers: OptionTable<CapabilitiesDraft> = {
+  streaming: 'boolean',
+  pushNotifications: 'boolean',
+  stateManagement: 'boolean',
+  extendedAgentCard: 'boolean',
+  extensions: 'array',
+}
+
+const providerMembers: OptionTable<ProviderDraft> = {
+  organization: 'string',
+  name: 'string',
+  url: 'string',
+}
+
+const skillMembers: OptionTable<SkillDraft> = {
+  id: 'string',
+  name: 'string!',
+  description: 'string',
+  tags: 'array',
+  examples: 'array',
+  inputModes: 'array',
+  outputModes: 'array',
+  securityRequirements: 'array',
+  inputSchema: 'object',
+  outputSchema: 'object',
 }
 
 function detailsOf(card: CardDraft): NonNullable<AgentInfo['details']> {
@@ -357,6 +420,7 @@ function toProvider({ organization, name, url }: ProviderDraft): CanonicalProvid
 
 /** A skill with all that the specification demands. */
 function toSkill(skill: SkillDraft): SkillDetail {
+  checkMembers('AgentSkill', skill, skillMembers)
   const { id, name, description, tags, ...rest } = skill
   return {
     id: id ?? toId(name),

@@ -304,6 +304,8 @@ export class WorkshopRequestHandler extends RequestHandler implements FullReques
 
 /** Puts an agent behind the methods of a request handler, its tasks in the given store or in memory. */
 export function fromAgent(agent: Agent, taskStore?: TaskStore): FullRequestHandler {
+  checkArgument('fromAgent', 'the agent', agent, 'object')
+  checkArgument('fromAgent', 'info', agent.info, 'function')
   return toRequestHandler(open(agent, taskStore).then((server) => server.dispatch()))
 }
 

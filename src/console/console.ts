@@ -24,6 +24,7 @@ import {
 import type { ConsoleHost, CreateConsole } from '../server/options.ts'
 import { myTurn } from '../shared/async.ts'
 import { toTimestamp } from '../shared/clock.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import type { ApiRefusal, Login } from './api.ts'
 import { type ApiHandler, asker, toViewer, type Viewer } from './call.ts'
 import { createChangeStreams } from './changes.ts'
@@ -43,11 +44,19 @@ export interface ConsoleOptions extends RelayOptions {
   readonly page?: string
 }
 
+const consoleOptions: OptionTable<ConsoleOptions> = {
+  store: 'string',
+  page: 'string',
+  allow: 'array',
+  lookup: 'function',
+}
+
 /**
  * Makes the console for a server of your own: `createServer({ agents, console: createConsole() })`. The page is at
  * `/console` and, for browsers, at the root.
  */
 export function createConsole(options: ConsoleOptions = {}): CreateConsole {
+  checkOptions('createConsole', options, consoleOptions)
   return (host) => {
     const page = createConsolePage(options.page)
     const gate = createConsoleGate(host)

@@ -49,12 +49,13 @@ const maxAtOnce = 50
  */
 export function createAgentRelay(
   host: ConsoleHost,
-  { allow = [], ...given }: RelayOptions,
+  { allow = [], lookup }: RelayOptions,
 ): { readonly handle: ApiHandler; close(): Promise<void> } {
   const { clock } = host
+  const given = { allow, ...(lookup && { lookup }) }
   const ways = {
-    here: createWay({ ...given, allow, allowLoopback: true }, clock),
-    elsewhere: createWay({ ...given, allow }, clock),
+    here: createWay({ ...given, allowLoopback: true }, clock),
+    elsewhere: createWay(given, clock),
   }
   const isFronted = hasProxy(host.options)
   let running = 0

@@ -3,6 +3,7 @@
  * `Clock`s like the system's, so whatever takes a clock runs on them unchanged, without a sleep.
  */
 import { type Clock, systemClock } from '../shared/clock.ts'
+import { checkOptions } from '../shared/options.ts'
 
 /** A clock that stands still until it is moved. */
 export interface FakeClock extends Clock {
@@ -99,7 +100,9 @@ export interface InstantClock extends Clock {
 }
 
 /** Makes a clock on which every wait is over at once: retries and timeouts pass, and the test does not wait. */
-export function createInstantClock({ real }: InstantClockOptions = {}): InstantClock {
+export function createInstantClock(options: InstantClockOptions = {}): InstantClock {
+  checkOptions('createInstantClock', options, { real: 'function' })
+  const { real } = options
   const waits: number[] = []
   let elapsed = 0
   return {

@@ -2,6 +2,7 @@ import type { Agent, AgentEvent, AgentInfo, AgentReply, Health, Turn } from '../
 import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 
 /** One answer of a scripted member; a string is the whole text. */
 export type MemberAnswer =
@@ -28,6 +29,16 @@ export interface ScriptedMemberOptions extends Partial<AgentInfo> {
   readonly health?: () => Promise<Health>
 }
 
+const memberOptions: OptionTable<ScriptedMemberOptions> = {
+  id: 'string',
+  name: 'string',
+  description: 'string',
+  capabilities: 'array',
+  metadata: 'object',
+  details: 'object',
+  health: 'function',
+}
+
 /** A member of a team that answers as a test says, and remembers what it was asked. */
 export interface ScriptedMember extends Agent {
   info(): AgentInfo
@@ -43,8 +54,11 @@ export interface ScriptedMember extends Agent {
  */
 export function scripted(
   script: MemberScript,
-  { health, ...about }: ScriptedMemberOptions = {},
+  options: ScriptedMemberOptions = {},
 ): ScriptedMember {
+  checkArgument('scripted', 'the script', script, 'array|function')
+  checkOptions('scripted', options, memberOptions)
+  const { health, ...about } = options
   if (script.length === 0 && typeof script !== 'function')
     throw new Error('The script of a member needs at least one answer')
   const asked: string[] = []

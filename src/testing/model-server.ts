@@ -8,6 +8,7 @@ import {
 import type { JsonObject } from '../protocol/types.ts'
 import { createDeferred } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
+import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import {
   basePathOf,
   chunkOf,
@@ -116,6 +117,13 @@ export interface ModelServerOptions {
   readonly usage?: boolean
 }
 
+const serverOptions: OptionTable<ModelServerOptions> = {
+  clock: 'object',
+  port: 'number',
+  wire: 'string',
+  usage: 'boolean',
+}
+
 /** A model service that says what a test wants: OpenAI-compatible, on a real socket, in the real wire format. */
 export interface ModelServer extends AsyncDisposable {
   /** The base URL, the endpoint of models: it ends with `/v1`, or as that of the wire's service does. */
@@ -143,6 +151,8 @@ export async function openModelServer(
   script: ModelScript,
   options: ModelServerOptions = {},
 ): Promise<ModelServer> {
+  checkArgument('openModelServer', 'the script', script, 'array|function')
+  checkOptions('openModelServer', options, serverOptions)
   if (script.length === 0 && typeof script !== 'function')
     throw new Error('The script of a model needs at least one answer')
   const { clock = systemClock, port: wanted = 0, wire = 'openai', usage: hasUsage = true } = options
