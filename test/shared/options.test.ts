@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import * as agents from '../../src/agents/index.ts'
 import * as client from '../../src/client/index.ts'
 import * as compat from '../../src/compat/index.ts'
@@ -51,35 +51,35 @@ async function faultOf(call: Callable, ...given: unknown[]): Promise<unknown> {
   }
 }
 
-/** Data that goes in and out of functions, which the compiler alone checks so far. An entrance that is new checks itself. */
+/**
+ * What may stay without a check of its arguments, and why. An entrance that is new checks itself.
+ *
+ * - Cards, tasks, messages, parts, results and records go in and out of these as data, mostly for each message.
+ * - Errors are made where something failed already: a second error would hide the first.
+ * - What `parseConfig` gives, or `createServer` has checked, is handed on by these.
+ * - The steps of an evaluation take what `runEvaluation` or another step has made.
+ */
 const unchecked: ReadonlySet<string> = new Set(
   `
-corral.checkCard corral.chooseInterface corral.renderCard corral.createFold corral.createJkuResolver
-corral.requireSignature corral.signCard corral.verifyCard corral.answerParts corral.canTransition
-corral.completedTaskWithText corral.textOf server.hasScope server.createTokenSigner
-server.verifyBody client.apiKey client.authFromCard client.authorizationCode client.authorize
-client.clientCredentials client.deviceCode client.oauth client.startAuthorization
-client.createCardCache client.listenForRedirect client.createHttp agents.ConfigConversionError
-agents.toA2AAgentConfig agents.toOpenAIAgentConfig agents.validateA2AAgentConfig
-agents.validateOpenAIAgentConfig agents.createAgentFromConfig agents.toId agents.ContentBlocked
-agents.GuardFault agents.createMcpToolSource agents.loadModuleAgent agents.withOutputSchema
-agents.toDataSchema agents.asTool store.copyStore store.openPostgresStore team.parseConfig
-team.ConfigError team.createRoster team.createTeamFromConfig team.rosterWarnings team.serveConfig
-team.serveConfigOverMcp team.storePlace team.toServerOptions team.watchConfig team.InvalidTeamError
-team.AgentManager team.replyParts team.Team eval.checkOutgoing eval.formatToolAsText
-eval.formatTools eval.fromA2A eval.parseReply eval.parseToolCall eval.toA2A eval.createGoldenAgent
-eval.createAgentUnderTest eval.createA2AAgent eval.openEndpoint eval.statusCodeOf eval.checkDomain
-eval.runCalls eval.defineDomain eval.defineMcpDomain eval.findDomain eval.findDomainOf
-eval.loadDomain eval.createCallCheck eval.checkMetrics eval.createCollector eval.estimateTokens
-eval.latencySpread eval.summarise eval.toDict eval.toMetricsArray eval.toMetricsDocument
-eval.toMetricsLine eval.headline eval.outcomeOf eval.toHtml eval.toJUnit eval.toMarkdown
-eval.checkGate eval.compareResults eval.passRate eval.rescore eval.spreadOf eval.passHatK
-eval.requireOwn eval.doNothingBaseline eval.loadResults eval.saveResults eval.converse
-eval.agreeingJudge eval.createJudge eval.scoreConversation eval.evaluationPath eval.readEvaluation
-eval.createA2AUser eval.createHumanUser eval.createLlmUser testing.createInstantClock
-testing.scripted testing.openModelServer compat.completedTaskWithText compat.AgentCard
-compat.AgentProvider compat.Provider compat.AgentSkill compat.Skill compat.DataPart compat.FilePart
-compat.Message compat.Task compat.TaskStatus compat.fromAgent
+corral.checkCard corral.chooseInterface corral.renderCard corral.createFold corral.requireSignature
+corral.signCard corral.verifyCard corral.answerParts corral.canTransition corral.completedTaskWithText
+corral.textOf server.hasScope server.verifyBody agents.toId team.replyParts compat.completedTaskWithText
+compat.DataPart compat.FilePart compat.Message compat.Task compat.TaskStatus
+
+agents.ConfigConversionError agents.ContentBlocked agents.GuardFault team.ConfigError
+team.InvalidTeamError eval.statusCodeOf
+
+agents.loadModuleAgent agents.withOutputSchema agents.toDataSchema team.createRoster
+team.createTeamFromConfig team.rosterWarnings team.serveConfigOverMcp team.storePlace
+team.toServerOptions team.watchConfig
+
+eval.checkOutgoing eval.formatToolAsText eval.formatTools eval.fromA2A eval.parseReply
+eval.parseToolCall eval.toA2A eval.runCalls eval.findDomainOf eval.createCallCheck eval.checkMetrics
+eval.estimateTokens eval.latencySpread eval.summarise eval.toDict eval.toMetricsArray
+eval.toMetricsDocument eval.toMetricsLine eval.headline eval.outcomeOf eval.toHtml eval.toJUnit
+eval.toMarkdown eval.compareResults eval.passRate eval.spreadOf eval.passHatK eval.requireOwn
+eval.doNothingBaseline eval.saveResults eval.converse eval.agreeingJudge eval.scoreConversation
+eval.evaluationPath eval.readEvaluation
 `.split(/\s+/),
 )
 
@@ -106,6 +106,24 @@ const members = team.defineTeam({
   scheduler: { type: 'supervisor', supervisorAgentId: 'a' },
 })
 
+const entry = { id: 'a', name: 'A', endpoint: 'http://localhost', protocol: 'a2a' } as const
+const tool = { name: 't', description: 'A tool', execute: () => '' }
+const model = { id: 'a', name: 'A', endpoint: 'http://a', model: 'm' }
+const receiver = { expects: () => true, onEvent: () => {} }
+const tasks = new store.InMemoryTaskStore()
+const file = team.parseConfig(
+  '[[agents]]\nid = "a"\nname = "A"\nendpoint = "http://a"\nprotocol = "a2a"',
+)
+const chat = { baseUrl: 'http://a', model: 'm' }
+const domain = { name: 'd', policy: '', tasks: [], world: { command: 'c' } }
+async function serving(): Promise<server.Server> {
+  const made = await server.createServer({ agents: [agent], logger: false })
+  onTestFinished(() => made.close())
+  return made
+}
+const remote = (auth: object) => ({ endpoint: 'http://a', auth: Object(auth) })
+const calling = (more: object) => new client.A2AClient({ serverUrl: 'http://a', ...more })
+
 test.each<[string, (unknown: object) => unknown, string]>([
   ['createServer', (more) => server.createServer({ agents: [agent], ...more }), 'concurrency'],
   ['TeamServer', (more) => new team.TeamServer(members, 0, more), 'concurrency'],
@@ -115,10 +133,133 @@ test.each<[string, (unknown: object) => unknown, string]>([
   ['A2AClient', (more) => new client.A2AClient({ serverUrl: 'http://a', ...more }), 'maxPolls'],
   ['A2AAgent', (more) => new agents.A2AAgent({ endpoint: 'http://a', ...more }), 'maxRetries'],
   ['defineAgent', (more) => agents.defineAgent({ name: 'a', ...more }, () => ''), 'abilities'],
+  ['A2AAgent: auth', (more) => new agents.A2AAgent(remote({ type: 'bearer', ...more })), 'token'],
+  [
+    'createAgentFromConfig',
+    (more) => agents.createAgentFromConfig({ ...entry, ...more }, { directory: '.' }),
+    'timeoutSeconds',
+  ],
+  [
+    'createAgentFromConfig, around it',
+    (more) => agents.createAgentFromConfig(entry, { directory: '.', ...more }),
+    'environment',
+  ],
+  ['toA2AAgentConfig', (more) => agents.toA2AAgentConfig({ ...entry, ...more }), 'timeoutSeconds'],
+  [
+    'toOpenAIAgentConfig',
+    (more) => agents.toOpenAIAgentConfig({ ...entry, protocol: 'openai', ...more }),
+    'maxRetries',
+  ],
+  [
+    'toOpenAIAgentConfig: model',
+    (more) => agents.toOpenAIAgentConfig({ ...entry, protocol: 'openai', model: Object(more) }),
+    'temperature',
+  ],
+  ['defineTool', (more) => agents.defineTool({ ...tool, parameters: {}, ...more }), 'approval'],
+  [
+    'defineTool, of a schema',
+    (more) => agents.defineTool({ ...tool, input: {}, ...more }),
+    'output',
+  ],
+  ['asTool', (more) => agents.asTool(agent, Object(more)), 'description'],
+  [
+    'createMcpToolSource',
+    (more) => agents.createMcpToolSource({ name: 'm', command: 'c', ...more }),
+    'args',
+  ],
+  ['files', (more) => new agents.OpenAIAgent({ ...model, files: Object(more) }), 'allow'],
+  ['A2AClient: retry', (more) => calling({ retry: more }), 'maxRetries'],
+  ['A2AClient: timeouts', (more) => calling({ timeouts: more }), 'requestMs'],
+  ['A2AClient: oauth', (more) => calling({ oauth: { clientId: 'c', ...more } }), 'tokenUrl'],
+  [
+    'A2AClient: credentials',
+    (more) => calling({ credentials: { key: { clientId: 'c', ...more } } }),
+    'clientSecret',
+  ],
+  ['clientCredentials', (more) => client.clientCredentials({ clientId: 'c', ...more }), 'issuer'],
+  ['createCardCache', (more) => client.createCardCache(Object(more)), 'ttlMs'],
+  ['createHttp', (more) => client.createHttp(Object(more)), 'verifySsl'],
+  ['listenForRedirect', (more) => client.listenForRedirect(Object(more)), 'port'],
+  ['JsonRpcTransport', (more) => new client.JsonRpcTransport('http://a', Object(more)), 'dialect'],
+  ['RestTransport', (more) => new client.RestTransport('http://a', Object(more)), 'tenant'],
+  [
+    'createWebhookReceiver',
+    (more) => client.createWebhookReceiver({ token: 't', ...receiver, ...more }),
+    'remember',
+  ],
+  [
+    'createServer: cors',
+    (more) => server.createServer({ agents: [agent], cors: Object(more) }),
+    'origins',
+  ],
+  [
+    'createServer: timeouts',
+    (more) => server.createServer({ agents: [agent], timeouts: Object(more) }),
+    'blockingMs',
+  ],
+  [
+    'createServer: pushNotifications',
+    (more) => server.createServer({ agents: [agent], pushNotifications: Object(more) }),
+    'secretFor',
+  ],
+  ['listen', async (more) => server.listen(await serving(), { port: 0, ...more }), 'maxBodyBytes'],
+  ['runServer', async (more) => server.runServer(await serving(), { port: 0, ...more }), 'signals'],
+  ['toFetch', async (more) => server.toFetch(await serving(), Object(more)), 'mount'],
+  [
+    'toNodeHandler',
+    async (more) => server.toNodeHandler((await serving()).handle, Object(more)),
+    'intake',
+  ],
+  ['createMemoryStore', (more) => store.createMemoryStore(Object(more)), 'maxTasks'],
+  ['fromTaskStore', (more) => store.fromTaskStore(tasks, Object(more)), 'scope'],
+  ['openSqliteStore', (more) => store.openSqliteStore(text, Object(more)), 'synchronous'],
+  [
+    'openPostgresStore',
+    (more) => store.openPostgresStore({ url: 'postgres://a/b', ...more }),
+    'leaseMs',
+  ],
+  ['createStoreKeeper', (more) => store.createStoreKeeper(text, Object(more)), 'schema'],
+  ['AgentManager', (more) => new team.AgentManager(Object(more)), 'clock'],
+  ['Team', (more) => new team.Team(members.config, members.manager, Object(more)), 'exposeMembers'],
+  ['createConsole', (more) => consoleEntrance.createConsole(Object(more)), 'allow'],
+  ['parseConfig', (more) => team.parseConfig('', Object(more)), 'directory'],
+  ['serveConfig', (more) => team.serveConfig(file, { path: text, env: {}, ...more }), 'signals'],
+  [
+    'createTokenSigner',
+    (more) => server.createTokenSigner({ issuer: 'http://a', keys: [], ...more }),
+    'issuer',
+  ],
+  ['createJkuResolver', (more) => corral.createJkuResolver(Object(more)), 'fetchJson'],
+  ['openModelServer', (more) => testing.openModelServer(['a'], Object(more)), 'usage'],
+  ['createInstantClock', (more) => testing.createInstantClock(Object(more)), 'real'],
+  ['scripted', (more) => testing.scripted(['a'], Object(more)), 'description'],
+  ['createEvaluator', (more) => evaluation.createEvaluator({ archive: '.', ...more }), 'maxSteps'],
+  [
+    'createEvaluator: guard',
+    (more) => evaluation.createEvaluator({ archive: '.', guard: Object(more) }),
+    'allowLoopback',
+  ],
+  [
+    'runEvaluation',
+    (more) => evaluation.runEvaluation({ agent: { endpoint: 'http://a' }, ...more }),
+    'numTrials',
+  ],
   [
     'createA2AConfig',
     (more) => evaluation.createA2AConfig({ endpoint: 'http://a', ...more }),
     'timeout',
+  ],
+  ['createA2AAgent', (more) => evaluation.createA2AAgent(Object(more)), 'introduction'],
+  ['rescore', (more) => evaluation.rescore(Object({}), Object(more)), 'prices'],
+  ['createLlmUser', (more) => evaluation.createLlmUser({ ...chat, ...more }), 'apiKey'],
+  ['createJudge', (more) => evaluation.createJudge(chat, Object(more)), 'prompt'],
+  ['createCollector', (more) => evaluation.createCollector({ endpoint: 'a', ...more }), 'onRecord'],
+  ['checkGate', (more) => evaluation.checkGate(Object({}), Object(more)), 'failUnder'],
+  ['defineMcpDomain', (more) => evaluation.defineMcpDomain({ ...domain, ...more }), 'splits'],
+  [
+    'defineMcpDomain: world',
+    (more) => evaluation.defineMcpDomain({ ...domain, world: Object(more) }),
+    'command',
   ],
 ])(
   '%s refuses an option that it does not know, and says which may be meant',
@@ -130,6 +271,64 @@ test.each<[string, (unknown: object) => unknown, string]>([
     await expect(async () => call({ nothingLikeIt: 1 })).rejects.toThrow(/nothingLikeIt; known: /)
   },
 )
+
+test.each<[string, () => unknown, string]>([
+  ['auth without apply', () => calling({ auth: {} }), 'A2AClient: auth: apply must be a function'],
+  ['half a password', () => calling({ credentials: { b: { user: 'u' } } }), 'b: password must be'],
+  [
+    'a judge',
+    () => evaluation.createJudge({ ...chat, baseUrl: 'x' }),
+    'must be an http or https URL',
+  ],
+  [
+    'a player',
+    () => evaluation.createLlmUser({ ...chat, baseUrl: '' }),
+    'must be an http or https URL',
+  ],
+  [
+    'no domain',
+    () => evaluation.createGoldenAgent(Object({})),
+    'tasks of the domain must be an array',
+  ],
+  [
+    'an agent by its URL',
+    () => evaluation.createA2AConfig('http://a' as never),
+    'must be an object',
+  ],
+  [
+    'a bearer without its token',
+    () => new agents.A2AAgent(remote({ type: 'bearer' })),
+    'auth: token must be a string',
+  ],
+])('%s is told in a sentence', async (_name, call, words) => {
+  await expect(async () => call()).rejects.toThrow(words)
+})
+
+test('a tool of a class, and a card with members of its own, are taken as they are', () => {
+  class Counter {
+    readonly name = 'count'
+    readonly description = 'Counts'
+    readonly parameters = {}
+    count = 0
+    execute = () => `${++this.count}`
+  }
+  expect(agents.defineTool(new Counter()).name).toBe('count')
+  const older = {
+    protocolVersion: '0.3.0',
+    preferredTransport: 'JSONRPC',
+    additionalInterfaces: [],
+    security: [],
+    supportsAuthenticatedExtendedCard: false,
+    signatures: [],
+    authentication: { type: 'none' },
+    'x-team': 'search',
+  }
+  const flags = Object({ stateTransitionHistory: true })
+  expect(compat.AgentCard({ name: 'A', ...older, capabilities: flags })).toMatchObject(older)
+  expect(() => compat.AgentCard(Object({ name: 'A', skils: [] }))).toThrow('did you mean skills?')
+  expect(() => compat.AgentSkill(Object({ name: 'a', tgas: [] }))).toThrow('did you mean tags?')
+  expect(() => compat.AgentCapabilities(Object({ streeming: true }))).toThrow('mean streaming?')
+})
 
 test("S001-2, S001-4: the seed's spellings are understood where it has them", () => {
   const given = { endpoint: 'http://a', auth_token: 't', verify_ssl: false }
