@@ -76,14 +76,7 @@ export interface TeamOptions {
   readonly prices?: ModelPrices
 }
 
-/** Options of a team that other parts of Corral make. */
-interface OwnOptions {
-  readonly isChecked?: boolean
-  readonly ownsMembers?: boolean
-  readonly codeDigest?: string
-}
-
-const teamOptions: OptionTable<TeamOptions & OwnOptions> = {
+const teamOptions: OptionTable<ConstructorParameters<typeof Team>[2] & object> = {
   clock: 'object',
   random: 'function',
   exposeMembers: 'boolean',
@@ -158,7 +151,15 @@ export class Team implements Agent {
   readonly #hop = newId()
 
   /** @throws InvalidTeamError for a team that is not valid, unless it `isChecked`, as the teams of a file are. */
-  constructor(team: TeamSpelling, manager: AgentManager, options: TeamOptions & OwnOptions = {}) {
+  constructor(
+    team: TeamSpelling,
+    manager: AgentManager,
+    options: TeamOptions & {
+      readonly isChecked?: boolean
+      readonly ownsMembers?: boolean
+      readonly codeDigest?: string
+    } = {},
+  ) {
     checkArgument('Team', 'the configuration', team, 'object')
     checkArgument('Team', 'the manager of its members', manager, 'object')
     checkOptions('Team', options, teamOptions)
