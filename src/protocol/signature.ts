@@ -57,7 +57,7 @@ const algorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
 ]
 
-/** Where a signature over a shorter form says which whole card it is of: SHA-256 of the specification's form. */
+/** Where our signatures say which whole card they are of, whatever form they are over: SHA-256 of the specification's. */
 const wholeCard = 'urn:corral:card'
 
 /**
@@ -73,12 +73,9 @@ export async function signCard(
     throw new A2AError('invalidParams', `Cards are not signed with ${header.alg}`)
   const canonical = canonicalCard(card)
   const shorter = strippedForms(withoutDefaults(agentCard, withoutSignatures(card)))
-  const others = [...new Set(shorter)].filter((form) => form !== canonical)
-  const mark = others.length > 0 && { [wholeCard]: await digestOf(canonical) }
-  const added = await Promise.all([
-    sign(canonical, key, header),
-    ...others.map((form) => sign(form, key, { ...header, ...mark })),
-  ])
+  const marked = { ...header, [wholeCard]: await digestOf(canonical) }
+  const signed = [...new Set([canonical, ...shorter])].map((form) => sign(form, key, marked))
+  const added = await Promise.all(signed)
   return { ...card, signatures: [...(card.signatures ?? []), ...added] }
 }
 
@@ -133,9 +130,7 @@ async function verify(
   if (whole !== undefined && whole !== (await payloads.digest())) return fault
   // The header was read from it, so it is an object with both strings.
   const { protected: head, signature: mark } = signature as AgentCardSignature
-  // By the digest of the whole card it matters no more what a form leaves out.
-  const trusted = whole === undefined && !payloads.keepRequirements() ? wholeForms : forms
-  for (const form of trusted) {
+  for (const form of payloads.trusted(whole !== undefined)) {
     const payload = await payloads.of(form)
     if (payload === undefined) continue
     const jws = { payload, protected: head, signature: mark }
@@ -237,9 +232,6 @@ export function canonicalCard(card: unknown): string {
 const forms = ['specification', 'stripped', 'ascii', 'served'] as const
 type Form = (typeof forms)[number]
 
-/** Those that leave out nothing that says how callers authenticate. */
-const wholeForms: readonly Form[] = ['specification', 'served']
-
 /**
  * The payloads of a card by their forms. None for a card that JCS cannot write (half a surrogate pair, endless nesting).
  * One takes several times as long as reading the card, so it is made when a trusted key asks for it, in a tick of its own.
@@ -266,12 +258,14 @@ class Payloads {
       : digestOf(new TextDecoder().decode(base64url.decode(payload)))
   }
 
-  /** Whether those without empty values say enough of how callers authenticate. */
-  keepRequirements(): boolean {
+  /** The forms that leave out nothing of how callers authenticate; `isWhole` where the digest of the whole card matches. */
+  trusted(isWhole: boolean): readonly Form[] {
     try {
-      return keepsRequirements(this.#card)
+      const known = withoutDefaults(agentCard, withoutSignatures(this.#card))
+      if (!knowsRequirements(known, this.#card)) return ['served']
+      return isWhole || keepsRequirements(known) ? forms : ['specification', 'served']
     } catch {
-      return false // endless nesting, which has no other form either
+      return [] // endless nesting, which has no form
     }
   }
 
@@ -302,28 +296,62 @@ function strippedForms(strict: unknown): readonly [string, string] {
 }
 
 /**
- * Whether a form without empty values says enough of how callers authenticate. Requirements without scopes are not in it,
- * so that one that asks for nothing, or one beside others that are signed, could be slipped into the card.
+ * Whether the specification's form has what readers understand of how callers authenticate. They know 0.3 too: `security`,
+ * and schemes and requirements of other shapes.
  */
-function keepsRequirements(card: unknown): boolean {
-  if (!isPlainObject(card)) return true
-  const known = withoutDefaults(agentCard, card)
-  const schemes = isPlainObject(known) ? known.securitySchemes : undefined
-  // A scheme of another shape, which a reader may understand, would not be signed.
-  if (isPlainObject(schemes) && !Object.values(schemes).every((one) => withoutEmpties(one)))
-    return false
-  const skills = Array.isArray(card.skills) ? card.skills : []
-  return [card, ...skills].every((holder: unknown) => {
-    const asked = isPlainObject(holder) ? holder.securityRequirements : undefined
-    if (!Array.isArray(asked)) return true
-    const signed = asked.filter((one) => withoutEmpties(one) !== undefined).length
-    return (signed === 0 || signed === asked.length) && asked.every(namesScheme)
+function knowsRequirements(known: unknown, card: unknown): boolean {
+  const given = holdersIn(card)
+  return holdersIn(known).every(({ securityRequirements, securitySchemes }, index) => {
+    const served = given[index] ?? {}
+    if (securityRequirements === undefined && isFull(served.security)) return false
+    return isAsFull(securitySchemes, served.securitySchemes) && isAsFull(securityRequirements, served.securityRequirements)
   })
 }
 
-function namesScheme(requirement: unknown): boolean {
-  if (!isPlainObject(requirement) || !isPlainObject(requirement.schemes)) return false
-  return Object.keys(requirement.schemes).length > 0
+/** A card and its skills: what may ask for credentials. */
+function holdersIn(card: unknown): readonly Readonly<Record<string, unknown>>[] {
+  if (!isPlainObject(card)) return []
+  const skills = Array.isArray(card.skills) ? card.skills : []
+  return [card, ...skills.map((skill) => (isPlainObject(skill) ? skill : {}))]
+}
+
+/** Whether no entry is empty that has something as it is served. */
+function isAsFull(known: unknown, served: unknown): boolean {
+  const given = Object(served)
+  return Object.entries(Object(known)).every(([name, one]) => isFull(one) || !isFull(given[name]))
+}
+
+function isFull(value: unknown): boolean {
+  return Object.keys(Object(value)).length > 0
+}
+
+/**
+ * Whether a form without empty values says enough of how callers authenticate. Schemes without scopes are not in it, so
+ * that a requirement could be put beside others that are signed, or in the place of another. That one was taken away no
+ * signature over such a form can show.
+ */
+function keepsRequirements(known: unknown): boolean {
+  const [card, ...skills] = holdersIn(known)
+  const schemes = Object(card?.securitySchemes)
+  // A scheme that would not be signed.
+  if (!Object.values(schemes).every(withoutEmpties)) return false
+  return [card, ...skills].every((holder) => {
+    const asked = holder?.securityRequirements
+    if (!Array.isArray(asked)) return true
+    const signed = asked.filter((one) => withoutEmpties(one) !== undefined).length
+    const isMixed = signed > 0 && signed < asked.length
+    return !isMixed && asked.every((one) => isOnlyOne(one, Object.keys(schemes)))
+  })
+}
+
+/** Whether no other requirement of so many schemes has the same form: all have scopes, or it asks for every scheme there is. */
+function isOnlyOne(requirement: unknown, known: readonly string[]): boolean {
+  const schemes = isPlainObject(requirement) ? Object(requirement.schemes) : {}
+  if (!isFull(schemes)) return false
+  return (
+    Object.values(schemes).every(withoutEmpties) ||
+    known.every((name) => Object.hasOwn(schemes, name))
+  )
 }
 
 function toJcs(value: unknown): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   generateAgentCardSignature,
   type AgentCard as PeerCard,
@@ -133,6 +134,7 @@ describe('a signed card', () => {
       kid: 'key-1',
       typ: 'JOSE',
       jku: 'https://keys.example/set',
+      'urn:corral:card': createHash('sha256').update(canonicalCard(card)).digest('base64url'),
     })
   })
 
@@ -180,14 +182,48 @@ describe('a signed card', () => {
     }
   })
 
+  test('no longer holds once requirements are put into it, in any spelling', async () => {
+    const open = { ...card, description: 'Writes.', securitySchemes: asking.securitySchemes }
+    const signed = await signCard(open, secret, header)
+    for (const change of [
+      { securityRequirements: asking.securityRequirements },
+      { security: [{ bearer: [] }] },
+      { skills: [{ ...card.skills[0], security: [{ bearer: [] }] }] },
+    ]) {
+      const verdicts = await verifyCard({ ...signed, ...change }, { keys: trusted })
+      expect(verdicts.map(({ valid }) => valid)).toEqual([false])
+    }
+  })
+
+  test('says nothing of schemes and requirements in the spelling of 0.3, and does not hold with them', async () => {
+    const own = { other: {} }
+    const bare = [{}]
+    // Neither is of the type: what stands in a file may be anything.
+    const odd = {
+      ...card,
+      securitySchemes: own,
+      securityRequirements: bare,
+    } as unknown as AgentCard
+    const signed = await signCard(odd, secret, header)
+    const url = 'https://evil.example/'
+    for (const change of [
+      { securitySchemes: { other: { type: 'openIdConnect', openIdConnectUrl: url } } },
+      { securityRequirements: [{ other: [] }] },
+    ]) {
+      const verdicts = await verifyCard({ ...signed, ...change }, { keys: trusted })
+      expect(verdicts.filter(({ valid }) => valid)).toEqual([])
+    }
+  })
+
   test('holds for any card', async () => {
     const property = fc.asyncProperty(agentCard, async (any) => {
       const { signatures: _, ...unsigned } = any
       // Signing reads the card as unknown JSON; the type only says which card is meant.
       const signed = await signCard(unsigned as unknown as AgentCard, secret, header)
       const verdicts = await verifyCard(signed, { keys: trusted })
-      const all = (signed.signatures ?? []).map(() => ({ valid: true, kid: 'key-1' }))
-      expect(verdicts).toEqual(all)
+      const [first, ...others] = verdicts
+      expect(first).toEqual({ valid: true, kid: 'key-1' })
+      expect(others).toEqual((signed.signatures ?? []).slice(1).map(() => first))
     })
     await fc.assert(property, { numRuns: 50 })
   })
@@ -267,7 +303,9 @@ describe('a signature that must not be believed', () => {
     const verdicts = await verifyCard(watched, { resolve })
     expect(verdicts.map(({ valid }) => valid)).toEqual([false, false])
     expect(reads).toBe(0)
-    expect((await verifyCard(watched, { keys: trusted }))[0]).toMatchObject({ valid: true })
+    expect((await verifyCard(watched, { keys: trusted })).map(({ valid }) => valid)).toEqual([
+      ...[true, true],
+    ])
   })
 
   const forge = (fields: object): string =>
@@ -312,8 +350,8 @@ describe('a signature that must not be believed', () => {
     let nested: unknown = {}
     for (let depth = 0; depth < 50_000; depth++) nested = [nested]
     for (const change of [{ name: '\ud800' }, { securityRequirements: [nested] }]) {
-      const [verdict] = await verifyCard({ ...signed, ...change }, { keys: trusted })
-      expect(verdict?.valid).toBe(false)
+      const verdicts = await verifyCard({ ...signed, ...change }, { keys: trusted })
+      expect(verdicts.map(({ valid }) => valid)).toEqual([false, false])
     }
   })
 })
@@ -350,6 +388,19 @@ describe('a signature without the values that are empty, as peers make it', () =
       const [verdict] = await verifyCard({ ...signed, securityRequirements }, { keys: trusted })
       expect(verdict?.valid).toBe(false)
     }
+    const two = { ...open.securitySchemes, key: open.securitySchemes.bearer }
+    const both = { bearer: { list: [] }, key: { list: [] } }
+    const strong = { ...open, securitySchemes: two, securityRequirements: [{ schemes: both }] }
+    const asksBoth = await signs(strong)
+    expect(await verifyCard(asksBoth, { keys: trusted })).toMatchObject([{ valid: true }])
+    for (const change of [
+      { securityRequirements: [{ schemes: { key: { list: [] } } }] },
+      { securityRequirements: [{ schemes: both }, { schemes: { key: { list: [] } } }] },
+      { securityRequirements: undefined, security: [{ key: [] }] },
+    ]) {
+      const [verdict] = await verifyCard({ ...asksBoth, ...change }, { keys: trusted })
+      expect(verdict?.valid).toBe(false)
+    }
     const bare = await signs(open)
     const other = { type: 'openIdConnect', openIdConnectUrl: 'https://evil.example/' }
     const slipped = { ...bare, securitySchemes: { ...open.securitySchemes, other } }
@@ -374,7 +425,8 @@ describe('keys by jku', () => {
     const signed = await signCard(card, secret, { ...header, jku })
     for (const allow of [[jku], ['https://keys.example']]) {
       const resolve = createJkuResolver({ allow, fetchJson })
-      expect((await verifyCard(signed, { resolve }))[0]).toEqual({ valid: true, kid: 'key-1' })
+      const verdict = { valid: true, kid: 'key-1' }
+      expect(await verifyCard(signed, { resolve })).toEqual([verdict, verdict])
     }
   })
 
@@ -388,8 +440,8 @@ describe('keys by jku', () => {
     fetched.length = 0
     const signed = await signCard(card, secret, { ...header, jku: elsewhere })
     const resolve = createJkuResolver({ allow: ['https://keys.example'], fetchJson })
-    const [verdict] = await verifyCard(signed, { resolve })
-    expect(verdict?.valid).toBe(false)
+    const verdicts = await verifyCard(signed, { resolve })
+    expect(verdicts.map(({ valid }) => valid)).toEqual([false, false])
     expect(fetched).toEqual([])
   })
 
@@ -398,7 +450,8 @@ describe('keys by jku', () => {
     const answers = [null, {}, { keys: 'x' }, { keys: [1] }, Promise.reject(new Error('down'))]
     for (const answer of answers) {
       const resolve = createJkuResolver({ allow: [jku], fetchJson: async () => answer })
-      expect((await verifyCard(signed, { resolve }))[0]?.valid).toBe(false)
+      const verdicts = await verifyCard(signed, { resolve })
+      expect(verdicts.map(({ valid }) => valid)).toEqual([false, false])
     }
   })
 })
