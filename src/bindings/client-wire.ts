@@ -107,6 +107,28 @@ export async function* readEvents(
   }
 }
 
+/** The stream of an operation. One of 0.3 that answers a message breaks where it ends without an event. */
+export function streamOf(
+  name: OperationName,
+  events: EventStream,
+  reader: StreamReader,
+): EventStream {
+  return operations[name].takes === 'message' && isLegacy(reader) ? answer(events, reader) : events
+}
+
+async function* answer(
+  events: EventStream,
+  reader: StreamReader,
+): EventStream & AsyncGenerator<readonly Sequenced[]> {
+  let isEmpty = true
+  for await (const batch of events) {
+    isEmpty = false
+    yield batch
+  }
+  const text = 'The stream ended without an event'
+  if (isEmpty) throw new UnreadableEvent(new A2AError('invalidAgentResponse', text), reader)
+}
+
 /** Whether an event is the last one of its task, after which a server ends the stream. */
 function endsTask(last: Sequenced | undefined): boolean {
   if (!last || !('statusUpdate' in last.event)) return false
@@ -124,7 +146,7 @@ function toSequenced(frame: SseFrame, decode: (frame: SseFrame) => StreamRespons
   return Number.isSafeInteger(seq) ? { seq, event } : { event }
 }
 
-/** An event that cannot be understood. */
+/** An event that cannot be understood, or the lack of one where a message must be answered. */
 export class UnreadableEvent extends A2AError {
   /** Whether the stream is of 0.3, where a task can be polled and a message be sent without a stream instead. */
   readonly legacy: boolean
@@ -135,9 +157,13 @@ export class UnreadableEvent extends A2AError {
     const known = cause instanceof A2AError ? cause : undefined
     const details = { ...known?.details, cause }
     super('invalidAgentResponse', known?.message ?? 'A stream event is not JSON', details)
-    this.legacy = reader.name === '0.3' || reader.name === '0.3-rest'
+    this.legacy = isLegacy(reader)
     this.taskId = taskIdOf(event)
   }
+}
+
+function isLegacy({ name }: StreamReader): boolean {
+  return name === '0.3' || name === '0.3-rest'
 }
 
 /** What reads the events of a stream. */

@@ -4,6 +4,7 @@ import { createFold, type Fold } from '../protocol/fold.ts'
 import type { Call, EventStream, Sequenced } from '../protocol/operations.ts'
 import { answerParts, isTerminal, readableText, textOf } from '../protocol/task.ts'
 import type {
+  Message,
   SendMessageRequest,
   SendMessageResponse,
   StreamResponse,
@@ -12,9 +13,10 @@ import type {
 import { wait } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
+import { isSame } from '../shared/json.ts'
 import type { CallOptions } from './config.ts'
 import { isPassing, pauseMs } from './retry.ts'
-import { SeenTask, showsLife } from './view.ts'
+import { isSettled, SeenTask, showsLife } from './view.ts'
 
 /** How a task is followed. */
 export interface FollowOptions extends CallOptions, BreakOptions {
@@ -139,7 +141,7 @@ async function* open(
       if (error instanceof MissedEnd) return yield* view.catchUp(error.task)
       const canPoll = isUnreadable(error)
       if (canPoll && !hasBegun) {
-        const task = await taskBehind(context, error.taskId ?? request.message.taskId)
+        const task = await taskBehind(context, request, error.taskId)
         if (!task) break
         return yield* view.catchUp(task)
       }
@@ -150,8 +152,13 @@ async function* open(
     }
     if (hasBegun) return
     // Cut before its first word. By its key the peer knows whether it has the message already.
-    if (!context.sendsAreIdempotent?.())
+    if (!context.sendsAreIdempotent?.()) {
+      const task = await taskBehind(context, request).catch(
+        () => void context.options.signal?.throwIfAborted(),
+      )
+      if (has(task, request.message)) return yield* view.catchUp(task)
       throw lost ?? new A2AError('unavailable', 'The stream ended before it brought anything')
+    }
     await breaks.pause(lost)
   }
   const configuration = { returnImmediately: true, ...request.configuration }
@@ -181,15 +188,45 @@ function hasNoStreams(error: unknown): boolean {
 }
 
 /**
- * Whether a stream of 0.3 cannot be understood. Servers of that time often have tasks and plain answers that can, so the
- * task is polled, or the message sent once more where no task is known.
+ * Whether a stream of 0.3 cannot be understood, or is empty. Servers of that time often have tasks and plain answers that
+ * can be, so the task is polled, or the message sent once more where no task is known.
  */
 function isUnreadable(error: unknown): error is UnreadableEvent {
   return error instanceof UnreadableEvent && error.legacy
 }
 
-/** The task that an unreadable event may be about; undefined where the agent has none. */
+/** How often a task is asked for that may still show the question which a message answers. */
+const questionPolls = 5
+
+/**
+ * The task that such an event may be about: the one that it names, else the one that the message continues, once it no
+ * longer shows the question from before. Undefined where the agent has none, or has it without the message.
+ */
 async function taskBehind(
+  context: Following,
+  { message }: SendMessageRequest,
+  named?: string,
+): Promise<Task | undefined> {
+  const { clock, options } = context
+  const first = await taskOf(context, named ?? message.taskId)
+  if (first?.id !== message.taskId) return first
+  let task = first
+  for (let polls = 0; task?.status.state === 'TASK_STATE_INPUT_REQUIRED'; polls++) {
+    if (!isSame(task.status, first?.status)) return task
+    if (polls === questionPolls)
+      return !task.history?.length || has(task, message) ? task : undefined
+    const ms = pollPauseMs(context, 0)
+    await (options.pause?.(ms) ?? wait(clock, ms, options.signal))
+    task = await taskOf(context, task.id)
+  }
+  return task
+}
+
+function has(task: Task | undefined, { messageId }: Message): task is Task {
+  return task?.history?.some((one) => one.messageId === messageId) ?? false
+}
+
+async function taskOf(
   { agent, options }: Following,
   id: string | undefined,
 ): Promise<Task | undefined> {
@@ -373,7 +410,7 @@ class QuietCheck {
   /** Whether the task has ended or asked something since; a snapshot may still show the question that was just answered. */
   #isMissed(task: Task): boolean {
     const { state } = task.status
-    return isTerminal(state) || (isSettled(task) && state !== this.#view.state)
+    return isTerminal(state) || (isSettled(state) && state !== this.#view.state)
   }
 }
 
@@ -527,7 +564,7 @@ export async function pollUntilComplete(
   const deadline = clock.elapsed() + deadlineMs
   for (let attempt = 1; ; attempt++) {
     const task = await ask()
-    if (isSettled(task)) return task
+    if (isSettled(task.status.state)) return task
     if (attempt >= maxAttempts || clock.elapsed() + intervalMs > deadline)
       throw new A2AError('timeout', `Task ${task.id} is not done after ${attempt} polls`)
     await wait(clock, intervalMs, signal)
@@ -558,10 +595,4 @@ function answerText(task: Task): string {
   if (state === 'TASK_STATE_INPUT_REQUIRED') return words || textOf(answerParts(task))
   const code = state === 'TASK_STATE_CANCELED' ? 'taskCanceled' : 'taskFailed'
   throw new A2AError(code, words || `Task ${task.id} ended as ${state}`)
-}
-
-/** Whether there is nothing more to wait for: the task ended, or it waits for its client's answer. */
-function isSettled(task: Task): boolean {
-  const { state } = task.status
-  return isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
 }

@@ -68,13 +68,18 @@ export class SeenTask {
 
   #enter(state: TaskState): void {
     this.state = state
-    this.settled = isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
+    this.settled = isSettled(state)
   }
 
   #foldIn(fold: Fold): void {
     for (const event of this.#since) fold.apply(event)
     this.#since = []
   }
+}
+
+/** Whether there is nothing more to wait for: the task ended, or it waits for its client's answer. */
+export function isSettled(state: TaskState): boolean {
+  return isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
 }
 
 /** Whether an agent that says so works or is done, and needs no one else's help. */

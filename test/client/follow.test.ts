@@ -185,6 +185,16 @@ describe('following a message', () => {
     await expect(run({ steps })).rejects.toBe(lost)
   })
 
+  test('goes on with the task that has the message where its stream breaks before it brought anything', async () => {
+    const task = { ...taskIn('TASK_STATE_COMPLETED'), history: [message] }
+    const start = { send: { message: { ...message, taskId: 't' } } }
+    const broken = () => ['SendStreamingMessage', numbered(1, [], lost)] as const
+    const { seen } = await run({ start, steps: [broken(), ['GetTask', task]] })
+    expect(seen).toEqual([{ task }])
+    for (const other of [working, new A2AError('unavailable', 'gone')])
+      await expect(run({ start, steps: [broken(), ['GetTask', other]] })).rejects.toBe(lost)
+  })
+
   test('ends where the task asks for input, and not at a question that was answered', async () => {
     const asked = { task: taskIn('TASK_STATE_INPUT_REQUIRED') }
     const events = [asked, status('TASK_STATE_WORKING'), status('TASK_STATE_INPUT_REQUIRED')]
@@ -248,16 +258,22 @@ describe('following a message', () => {
   })
 })
 
-/** A 0.3 agent that answers each method with what is given for it, and the methods it was asked for. */
+/**
+ * A 0.3 agent that answers each method with what is given for it, and the methods it was asked for. Of several answers
+ * that are no stream each is given once, the last one again and again.
+ */
 function agent03(answers: Readonly<Record<string, string | readonly unknown[]>>): {
   client: A2AClient
   asked: string[]
+  clock: FakeClock
 } {
   const asked: string[] = []
+  const clock = createFakeClock()
   const send: HttpSend = async ({ body = '' }) => {
     const { id, method } = JSON.parse(body)
     asked.push(method)
     const given = answers[method] ?? []
+    const nth = Math.min(asked.filter((one) => one === method).length, given.length)
     const rpc = (part: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, ...Object(part) })
     const isStream = /stream|resubscribe/.test(method) && given.length > 0
     const text = Array.isArray(given) ? given.map((one) => `data: ${rpc(one)}\n\n`).join('') : given
@@ -265,7 +281,7 @@ function agent03(answers: Readonly<Record<string, string | readonly unknown[]>>)
     return toClientReply({
       status: 200,
       headers: { 'content-type': isStream ? 'text/event-stream' : 'application/json' },
-      body: isStream ? String(text) : rpc(given[0] ?? none),
+      body: isStream ? String(text) : rpc(given[nth - 1] ?? none),
     })
   }
   const card = testCard({ supportedInterfaces: [jsonRpc('http://agent.example/', '0.3')] })
@@ -273,9 +289,9 @@ function agent03(answers: Readonly<Record<string, string | readonly unknown[]>>)
     serverUrl: 'http://agent.example/',
     card,
     send,
-    clock: createFakeClock(),
+    clock,
   })
-  return { client, asked }
+  return { client, asked, clock }
 }
 
 describe('following a message to a 0.3 agent', () => {
@@ -298,6 +314,11 @@ describe('following a message to a 0.3 agent', () => {
     [
       'a first event that is no JSON',
       { 'message/stream': 'data: hello\n\n', 'message/send': [answered] },
+      ['message/stream', 'message/send'],
+    ],
+    [
+      'a stream without an event',
+      { 'message/stream': ': nothing\n\n', 'message/send': [answered] },
       ['message/stream', 'message/send'],
     ],
     [
@@ -328,6 +349,53 @@ describe('following a message to a 0.3 agent', () => {
     const { task, statusUpdate } = Object(last)
     expect((task ?? statusUpdate)?.status.state).toBe('TASK_STATE_COMPLETED')
     expect(asked).toEqual(expected)
+  })
+
+  describe.each([
+    ['that no one can read', 'data: hello\n\n'],
+    ['without an event', ': nothing\n\n'],
+  ])('where a stream %s answers a question', (_, stream) => {
+    const message = { kind: 'message', messageId: 'q', role: 'agent', parts: [] }
+    const asking = { ...done, status: { state: 'input-required', message } }
+
+    async function answer(
+      answers: Readonly<Record<string, readonly unknown[]>>,
+      polls: number,
+    ): Promise<{ seen: StreamResponse[]; asked: string[] }> {
+      const { client, asked, clock } = agent03({ 'message/stream': stream, ...answers })
+      const seen: StreamResponse[] = []
+      const following = (async () => {
+        for await (const event of client.sendAndFollow('yes', { taskId: 't' })) seen.push(event)
+      })()
+      for (let poll = 0; poll < polls; poll++) await clock.elapse(1000)
+      await following
+      return { seen, asked }
+    }
+
+    test('waits until the task shows something else than that question', async () => {
+      const gets = [{ result: asking }, { result: asking }, answered]
+      const { seen, asked } = await answer({ 'tasks/get': gets }, 2)
+      expect(seen).toMatchObject([{ task: { status: { state: 'TASK_STATE_COMPLETED' } } }])
+      expect(asked).toEqual(['message/stream', 'tasks/get', 'tasks/get', 'tasks/get'])
+    })
+
+    test('takes another question at once', async () => {
+      const next = { ...asking.status, message: { ...message, messageId: 'q2' } }
+      const gets = [{ result: asking }, { result: { ...asking, status: next } }]
+      const { seen } = await answer({ 'tasks/get': gets }, 1)
+      expect(seen).toMatchObject([{ task: { status: { message: { messageId: 'q2' } } } }])
+    })
+
+    test('sends again, in the end, to a task that has no trace of the message', async () => {
+      const untouched = { ...asking, history: [{ ...message, messageId: 'first' }] }
+      const answers = { 'tasks/get': [{ result: untouched }], 'message/send': [answered] }
+      const { seen, asked } = await answer(answers, 5)
+      expect(seen).toMatchObject([{ task: { status: { state: 'TASK_STATE_COMPLETED' } } }])
+      expect(asked.filter((method) => method !== 'tasks/get')).toEqual([
+        'message/stream',
+        'message/send',
+      ])
+    })
   })
 
   test('an error that the agent tells is one', async () => {

@@ -18,6 +18,7 @@ import {
   receiveResult,
   receiveStreamed,
   requestHeaders,
+  streamOf,
 } from '../client-wire.ts'
 import type { Dialect, RpcError } from '../dialects/dialect.ts'
 import { asRaw } from '../dialects/lenient.ts'
@@ -61,7 +62,9 @@ export function createJsonRpcDispatch(options: JsonRpcDispatchOptions): Dispatch
       ...(call.signal && { signal: call.signal }),
     })
     const answer = { reply, dialect, id }
-    if (stream) return (await readStream(answer, call)) as ResultOf<typeof name> // true: the table says so
+    if (stream)
+      // true: the table says so
+      return streamOf(name, await readStream(answer, call), dialect) as ResultOf<typeof name>
     const result = resultOf(await reply.text(), answer)
     return receiveResult(dialect, result, { name, request })
   }

@@ -19,6 +19,7 @@ import {
   receiveResult,
   receiveStreamed,
   requestHeaders,
+  streamOf,
 } from '../client-wire.ts'
 import type { HttpDialect } from '../dialects/dialect.ts'
 import { asRaw } from '../dialects/lenient.ts'
@@ -57,7 +58,11 @@ export function createRestDispatch(options: RestDispatchOptions): Dispatch {
       if (reply.status !== 405) break
     }
     if (!reply) throw new A2AError('internal', `${name} has no verb`)
-    if (row.stream) return (await readStream(reply, call, dialect)) as ResultOf<typeof name> // true: the table says so
+    if (row.stream)
+      // true: the table says so
+      return streamOf(name, await readStream(reply, call, dialect), dialect) as ResultOf<
+        typeof name
+      >
     return receiveResult(dialect, await readBody(reply), { name, request })
   }
 
