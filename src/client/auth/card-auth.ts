@@ -81,6 +81,8 @@ export interface CardTerms {
   readonly fetch?: typeof fetch
   /** The agent's URL as the user named it. */
   readonly resource?: string
+  /** Where the agent is called, if the user allows that origin. */
+  readonly endpoint?: string | undefined
 }
 
 /** The same as `authFromCard`, on a client's own terms. */
@@ -95,12 +97,14 @@ export function toCardAuth(
     namesOf(requirement).every((name) => Object.hasOwn(credentials, name)),
   )
   if (!chosen) throw new A2AError('unauthenticated', `${card.name} asks for ${spell(requirements)}`)
+  const endpoint = card.supportedInterfaces.find(({ url }) => terms.origins.has(url))?.url
   const auths = namesOf(chosen).map((name) => {
     const scheme = card.securitySchemes?.[name]
     const credential = credentials[name]
     if (!scheme || credential === undefined)
       throw new A2AError('invalidAgentResponse', `The card does not say what ${name} is`)
-    return authFor(scheme, withScopes(credential, chosen.schemes[name]?.list ?? []), terms)
+    const scopes = chosen.schemes[name]?.list ?? []
+    return authFor(scheme, withScopes(credential, scopes), { ...terms, endpoint })
   })
   return auths.length === 0 ? undefined : allOf(auths)
 }
@@ -119,8 +123,9 @@ function authFor(scheme: SecurityScheme, credential: Credential, terms: CardTerm
     const { openIdConnectUrl: metadataUrl } = scheme.openIdConnectSecurityScheme
     return oauth(withEndpoints(credential, { metadataUrl }, terms))
   }
-  if (isBearer(scheme) && terms.resource !== undefined)
-    return oauth(withEndpoints(credential, { resource: terms.resource }, terms))
+  const { resource, endpoint } = terms
+  if (isBearer(scheme) && resource !== undefined)
+    return oauth(withEndpoints(credential, { resource, ...(endpoint && { endpoint }) }, terms))
   throw new A2AError('invalidParams', 'OAuth credentials fit OAuth, OpenID and bearer schemes only')
 }
 

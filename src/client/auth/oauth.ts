@@ -1,9 +1,11 @@
 import * as oauth from 'oauth4webapi'
 import type { HttpSend } from '../../bindings/http.ts'
 import { A2AError } from '../../protocol/errors.ts'
+import { isPlainObject } from '../../protocol/schema-checks.ts'
 import { withSignal } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { checkOptions, type OptionTable } from '../../shared/options.ts'
+import { readUrl } from '../../shared/text.ts'
 import { fetchSend } from '../fetch.ts'
 import { maxSmallBytes } from '../http.ts'
 import { bearerAuth, type ClientAuth, shownOrigin, UntrustedOrigin } from './auth.ts'
@@ -25,6 +27,11 @@ export interface OAuthConfig {
    * @internal
    */
   readonly resource?: string
+  /**
+   * Where the agent is called, if that is elsewhere: its refusal may name the metadata.
+   * @internal
+   */
+  readonly endpoint?: string
   readonly authorizationUrl?: string
   readonly tokenUrl?: string
   readonly refreshUrl?: string
@@ -331,23 +338,50 @@ async function metadata(
 }
 
 /**
- * The issuer that an agent's metadata names (RFC 9728): that of its own path, else that of its server. Undefined where the
- * config says how to get tokens.
+ * The issuer that an agent's metadata names (RFC 9728): that of its own path, else that of its server, else what it names
+ * where it refuses a call without a token. Undefined where the config says how to get tokens.
  *
- * @throws A2AError `unauthenticated` where neither names one.
+ * @throws A2AError `unauthenticated` where none of them names one.
  */
 async function issuerOf(config: OAuthConfig, options: RequestOptions): Promise<string | undefined> {
   const { resource, tokenUrl, authorizationUrl, deviceAuthorizationUrl } = config
   if (resource === undefined || (tokenUrl ?? authorizationUrl ?? deviceAuthorizationUrl)) return
-  for (const place of new Set([new URL(resource).href, new URL('/', resource).href])) {
+  const places = new Set([new URL(resource).href, new URL('/', resource).href])
+  for (const place of places) {
     const response = await oauth.resourceDiscoveryRequest(new URL(place), options)
-    if (response.status !== 200) continue
-    const found = await oauth.processResourceDiscoveryResponse(new URL(place), response)
-    const issuer = found.authorization_servers?.[0]
-    if (issuer !== undefined) return issuer
+    const issuer = response.status === 200 && (await issuerIn(response, place))
+    if (issuer) return issuer
   }
+  const issuer = await issuerByChallenge({ ...config, resource }, places, options)
+  if (issuer !== undefined) return issuer
   const text = `The agent at ${shownOrigin(resource)} names no authorization server`
   throw new A2AError('unauthenticated', text)
+}
+
+async function issuerIn(response: Response, resource: string): Promise<string | undefined> {
+  const found = await oauth.processResourceDiscoveryResponse(new URL(resource), response)
+  return found.authorization_servers?.[0]
+}
+
+/** The issuer in the metadata at the URL in the agent's challenge, which must be of this agent (RFC 9728 §5.1). */
+async function issuerByChallenge(
+  { resource, endpoint = resource, allowInsecure }: OAuthConfig & { readonly resource: string },
+  places: ReadonlySet<string>,
+  { signal, [oauth.customFetch]: fetcher }: RequestOptions,
+): Promise<string | undefined> {
+  const body = '{}' // nothing that could be done, where no token is asked for
+  const headers = { 'content-type': 'application/json', accept: 'application/json' }
+  const refusal = await fetcher(endpoint, { method: 'POST', headers, body, signal })
+  const challenge = refusal.status === 401 ? refusal.headers.get('www-authenticate') : undefined
+  const url = readUrl(/\bresource_metadata="?([^\s",]+)/i.exec(challenge ?? '')?.[1] ?? '')
+  if (!url) return undefined
+  oauth.checkProtocol(url, !allowInsecure)
+  const response = await fetcher(url.href, { headers: { accept: 'application/json' }, signal })
+  if (response.status !== 200) return undefined
+  const said: unknown = await response.clone().json()
+  const named = isPlainObject(said) && typeof said.resource === 'string' ? said.resource : ''
+  const own = [new URL(endpoint).href, ...places].find((place) => readUrl(named)?.href === place)
+  return issuerIn(response, own ?? resource)
 }
 
 /** Metadata at a URL that a card names: the document says itself which issuer it is. */

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { receiveCard } from '../../../src/bindings/client-wire.ts'
 import {
   authFromCard,
@@ -9,7 +11,7 @@ import { A2AClient } from '../../../src/client/index.ts'
 import type { AgentCard } from '../../../src/protocol/types.ts'
 import { doneTask, Raw, serveAgent } from '../agent.ts'
 import { clients, startAuthorizationServer } from '../authorization-server.ts'
-import { testCard } from '../cards.ts'
+import { jsonRpc, testCard } from '../cards.ts'
 
 const keyInHeader = { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } } as const
 
@@ -94,6 +96,55 @@ describe('credentials by card', () => {
     const allowed = { credentialOrigins: [issuer] }
     expect(await headersOf(openid, { openid: credential }, allowed)).toEqual({
       authorization: expect.stringMatching(/^Bearer .{20,}/),
+    })
+  })
+
+  describe('that the metadata of the agent leads to, which its challenge names', () => {
+    /** An agent that asks for a token on its endpoint alone, and has metadata where nobody would look for it. */
+    async function openAgent(metadata: (url: string) => object): Promise<string> {
+      const server = createServer((request, response) => {
+        const { pathname } = new URL(request.url ?? '/', url)
+        if (pathname === '/meta') return response.end(JSON.stringify(metadata(url)))
+        const challenge = `Bearer error="invalid_token", resource_metadata="${url}meta"`
+        const headers = { 'www-authenticate': challenge }
+        response.writeHead(pathname === '/rpc' ? 401 : 404, headers).end()
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      onTestFinished(() => void server.close())
+      const { port } = server.address() as AddressInfo // a listening TCP server has one
+      const url = `http://127.0.0.1:${port}/`
+      return url
+    }
+
+    async function ask(url: string, credentialOrigins: readonly string[]): Promise<object> {
+      const asking = testCard({
+        supportedInterfaces: [jsonRpc(`${url}rpc`)],
+        securitySchemes: { token: bearerHttp },
+        securityRequirements: [{ schemes: { token: {} } }],
+      })
+      const token = { ...clients.service, allowInsecure: true }
+      return headersOf(asking, { token }, { serverUrl: url, credentialOrigins })
+    }
+
+    test.each(['', 'rpc'])('bring a token where it is that of /%s', async (path) => {
+      const { issuer } = await startAuthorizationServer()
+      const authorization_servers = [issuer]
+      const url = await openAgent((own) => ({ resource: `${own}${path}`, authorization_servers }))
+      expect(await ask(url, [issuer])).toEqual({
+        authorization: expect.stringMatching(/^Bearer ./),
+      })
+    })
+
+    test('are told to nobody without leave, nor where the metadata is that of another', async () => {
+      const { issuer, tokenRequests } = await startAuthorizationServer()
+      const authorization_servers = [issuer]
+      const own = await openAgent((resource) => ({ resource, authorization_servers }))
+      const code = 'unauthenticated'
+      await expect(ask(own, [])).rejects.toMatchObject({ code })
+      const resource = 'https://other.example/'
+      const other = await openAgent(() => ({ resource, authorization_servers }))
+      await expect(ask(other, [issuer])).rejects.toMatchObject({ code })
+      expect(tokenRequests).toEqual([])
     })
   })
 
