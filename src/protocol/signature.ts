@@ -304,7 +304,10 @@ function knowsRequirements(known: unknown, card: unknown): boolean {
   return holdersIn(known).every(({ securityRequirements, securitySchemes }, index) => {
     const served = given[index] ?? {}
     if (securityRequirements === undefined && isFull(served.security)) return false
-    return isAsFull(securitySchemes, served.securitySchemes) && isAsFull(securityRequirements, served.securityRequirements)
+    return (
+      isAsFull(securitySchemes, served.securitySchemes) &&
+      isAsFull(securityRequirements, served.securityRequirements)
+    )
   })
 }
 
