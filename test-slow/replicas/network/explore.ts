@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { type CutPoint, createMeter, type Meter } from './meter.ts'
@@ -5,11 +6,11 @@ import type { NetworkScenario } from './scenarios.ts'
 import { leaseMs, openStage } from './stage.ts'
 
 /**
- * The crash-point explorer, applied to the network. A scenario is run once to learn its messages, then once for each message
- * and each thing that a network can do to it. What the user sees must be right each time, and come in time.
+ * The crash-point explorer, applied to the network. A scenario is run undisturbed to learn its messages, then once for each
+ * message and each thing that a network can do to it. What the user sees must be right each time, and come in time.
  */
 export interface NetworkFindings {
-  /** How many points there are, and how many of them were reached: statements may be grouped otherwise in another run. */
+  /** How many points there are, and how many of them were reached: statements may be grouped differently in each run. */
   readonly points: number
   readonly reached: number
   readonly wrong: readonly string[]
@@ -18,9 +19,11 @@ export interface NetworkFindings {
 /** Which points are explored. */
 export interface Exploration {
   readonly url: string
-  /** Each so many-th point, beginning with the one of this number. */
-  readonly every: number
-  readonly from?: number
+  /** How often the scenario is run undisturbed: messages that only some runs have are found by several. */
+  readonly rehearsals: number
+  /** One of so many parts, counted from 1. A point is in the same part in every run, on every machine. */
+  readonly part: number
+  readonly parts: number
   /** Only points that match, to look at one again: `a beat 1, requests S1, blackhole`. */
   readonly only?: RegExp
   /** How many runs there are at once. */
@@ -30,32 +33,42 @@ export interface Exploration {
 /** What a user may wait for the next event after something broke: the lease and a second. */
 const promisedMs = leaseMs + 1_000
 
+/** How often a point is tried until the message comes. */
+const tries = 3
+
 /** When a run that does not end is given up. */
 const patienceMs = 60_000
 
 /** Explores a scenario. */
 export async function exploreNetwork(
   scenario: NetworkScenario,
-  { url, every, from = 0, only = /./, atOnce }: Exploration,
+  { url, rehearsals, part, parts, only = /./, atOnce }: Exploration,
 ): Promise<NetworkFindings> {
   const metronome = await startMetronome(url)
   try {
-    const plain = createMeter()
-    const wrong = (await run(scenario, url, { meter: plain, metronome })).map(
-      (one) => `undisturbed: ${one}`,
-    )
-    const points = plain.points
-      .filter(({ message, kind }) => only.test(`${message}, ${kind}`))
-      .filter((_, i) => i % every === from % every)
+    const wrong: string[] = []
+    const found = new Map<string, CutPoint>()
+    for (let i = 0; i < rehearsals; i++) {
+      const plain = createMeter()
+      for (const one of await run(scenario, url, { meter: plain, metronome }))
+        wrong.push(`undisturbed: ${one}`)
+      for (const point of plain.points) found.set(`${point.message}, ${point.kind}`, point)
+    }
+    const points = [...found]
+      .filter(([name]) => only.test(name) && partOf(`${scenario.name}: ${name}`, parts) === part)
+      .map(([, point]) => point)
     const rest = points.values()
     let reached = 0
     const work = async (): Promise<void> => {
       for (const point of rest) {
-        const tried = await disturb(scenario, url, { point, metronome })
-        if (tried.isReached) reached += 1
-        wrong.push(
-          ...tried.wrong.map((one) => `${scenario.name}: ${point.message}, ${point.kind}: ${one}`),
-        )
+        for (let i = 0; i < tries; i++) {
+          const tried = await disturb(scenario, url, { point, metronome })
+          for (const one of tried.wrong)
+            wrong.push(`${scenario.name}: ${point.message}, ${point.kind}: ${one}`)
+          if (!tried.isReached) continue
+          reached += 1
+          break
+        }
       }
     }
     await Promise.all(Array.from({ length: atOnce }, work))
@@ -63,6 +76,11 @@ export async function exploreNetwork(
   } finally {
     await metronome.stop()
   }
+}
+
+/** Names decide, so that the parts together are all points although each part finds the messages by itself. */
+function partOf(name: string, parts: number): number {
+  return (createHash('sha256').update(name).digest().readUInt32BE() % parts) + 1
 }
 
 interface Tried {
