@@ -28,7 +28,7 @@ export interface OAuthConfig {
    */
   readonly resource?: string
   /**
-   * Where the agent is called, if that is elsewhere: its refusal may name the metadata.
+   * Where the agent is called, if at another URL: its refusal may name the metadata.
    * @internal
    */
   readonly endpoint?: string
@@ -59,6 +59,7 @@ const oauthOptions: OptionTable<OAuthConfig> = {
   issuer: 'string',
   metadataUrl: 'string',
   resource: 'string',
+  endpoint: 'string',
   authorizationUrl: 'string',
   tokenUrl: 'string',
   refreshUrl: 'string',
