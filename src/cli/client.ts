@@ -148,7 +148,8 @@ async function credentialsOf(
       // An agent on this machine, without TLS itself, may name an authorization server beside it.
       allowInsecure: isLoopback(new URL(serverUrl)),
     }
-    return openLogin(card, config, { serverUrl, ...plain })
+    const { credentialOrigins } = plain
+    return openLogin(card, config, { serverUrl, ...(credentialOrigins && { credentialOrigins }) })
   } finally {
     await probe.close()
   }
@@ -172,11 +173,8 @@ function openLogin(
 ): { readonly auth?: ClientAuth; readonly credentials?: Credentials } {
   const { securitySchemes = {}, securityRequirements = [] } = card
   if (Object.keys(securitySchemes).length === 0 && securityRequirements.length === 0) {
-    const auth = authFromCard(
-      { ...card, ...anyBearer },
-      oauthCredentials(anyBearer, config),
-      options,
-    )
+    const asked = { ...card, ...anyBearer }
+    const auth = authFromCard(asked, oauthCredentials(anyBearer, config), options)
     return auth ? { auth } : {}
   }
   return { credentials: oauthCredentials(card, config) }
