@@ -16,7 +16,7 @@ import { newId } from '../shared/ids.ts'
 import { isSame } from '../shared/json.ts'
 import type { CallOptions } from './config.ts'
 import { isPassing, pauseMs } from './retry.ts'
-import { isSettled, SeenTask, showsLife } from './view.ts'
+import { endsWait, SeenTask, showsLife } from './view.ts'
 
 /** How a task is followed. */
 export interface FollowOptions extends CallOptions, BreakOptions {
@@ -410,7 +410,7 @@ class QuietCheck {
   /** Whether the task has ended or asked something since; a snapshot may still show the question that was just answered. */
   #isMissed(task: Task): boolean {
     const { state } = task.status
-    return isTerminal(state) || (isSettled(state) && state !== this.#view.state)
+    return isTerminal(state) || (endsWait(state) && state !== this.#view.state)
   }
 }
 
@@ -564,7 +564,7 @@ export async function pollUntilComplete(
   const deadline = clock.elapsed() + deadlineMs
   for (let attempt = 1; ; attempt++) {
     const task = await ask()
-    if (isSettled(task.status.state)) return task
+    if (endsWait(task.status.state)) return task
     if (attempt >= maxAttempts || clock.elapsed() + intervalMs > deadline)
       throw new A2AError('timeout', `Task ${task.id} is not done after ${attempt} polls`)
     await wait(clock, intervalMs, signal)

@@ -68,7 +68,7 @@ export class SeenTask {
 
   #enter(state: TaskState): void {
     this.state = state
-    this.settled = isSettled(state)
+    this.settled = endsWait(state)
   }
 
   #foldIn(fold: Fold): void {
@@ -78,7 +78,7 @@ export class SeenTask {
 }
 
 /** Whether there is nothing more to wait for: the task ended, or it waits for its client's answer. */
-export function isSettled(state: TaskState): boolean {
+export function endsWait(state: TaskState): boolean {
   return isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
 }
 
