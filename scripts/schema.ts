@@ -10,7 +10,8 @@ import type { KeySchema } from './configuration/tables.ts'
 
 const root = join(import.meta.dirname, '..')
 const schema = toConfigJsonSchema()
-writeFileSync(join(root, 'schema/corral.schema.json'), `${JSON.stringify(schema, null, 2)}\n`)
+// It is deep: with two spaces a quarter of the file would be indentation, and it is in the package.
+writeFileSync(join(root, 'schema/corral.schema.json'), `${JSON.stringify(schema, null, 1)}\n`)
 // What zod makes is a JSON Schema.
 const page = join(root, 'docs/configuration.md')
 writeFileSync(page, fillKeys(readFileSync(page, 'utf8'), schema as KeySchema))
