@@ -97,6 +97,11 @@ export async function readSecret(given: string | undefined): Promise<string | un
 /** What `--schema` is, for the help of commands that take a store. */
 export const schemaHelp: string = 'the schema of a PostgreSQL database (default: corral)'
 
+/** The store's own part of a command's flags. */
+export function schemaOf({ schema }: { readonly schema?: string }): { readonly schema?: string } {
+  return schema === undefined ? {} : { schema }
+}
+
 /** Refuses to copy a database file by file, and says what does it. */
 export function mustDumpInstead(url: string, target: string): never {
   throw new CliError(`${toShownStore(url)} is a PostgreSQL database, which has a tool of its own`, {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readUrl } from '../../shared/text.ts'
 import { type ClusterFacts, createStoreKeeper, isPostgresUrl } from '../../store/index.ts'
-import { addCommand, collect, exits, readSecret, schemaHelp } from '../command.ts'
+import { addCommand, collect, exits, readSecret, schemaHelp, schemaOf } from '../command.ts'
 import { CliError, nobodyThere } from '../errors.ts'
 import { stdout } from '../screen.ts'
 import { toColumns } from '../transcript.ts'
@@ -34,7 +34,7 @@ interface StatusFlags {
 
 async function statusCommand(url: string, flags: StatusFlags): Promise<number> {
   const facts = isPostgresUrl(url)
-    ? await createStoreKeeper(url, flags).cluster()
+    ? await createStoreKeeper(url, schemaOf(flags)).cluster()
     : await askServer(url, flags)
   if (!facts)
     throw new CliError(`${url} has its store to itself: there are no replicas`, {

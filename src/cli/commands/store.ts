@@ -8,7 +8,7 @@ import {
   type StoreFacts,
   type StoreKeeper,
 } from '../../store/index.ts'
-import { addCommand, exits, mustDumpInstead, schemaHelp, toCount } from '../command.ts'
+import { addCommand, exits, mustDumpInstead, schemaHelp, schemaOf, toCount } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
 import { toColumns } from '../transcript.ts'
@@ -50,7 +50,7 @@ interface StoreFlags {
 }
 
 async function infoCommand(place: string, flags: StoreFlags): Promise<number> {
-  const keeper = createStoreKeeper(place, flags)
+  const keeper = createStoreKeeper(place, schemaOf(flags))
   const facts = await keeper.facts()
   stdout.write(
     flags.json
@@ -121,7 +121,7 @@ async function pruneCommand(place: string, flags: PruneFlags): Promise<number> {
     throw new CliError('Which tasks may go?', {
       hint: 'Say --max-age-days N, --max-tasks N or --waiting-days N.',
     })
-  const keeper = createStoreKeeper(place, flags)
+  const keeper = createStoreKeeper(place, schemaOf(flags))
   const dropped = await keeper.prune(limits)
   stdout.write(
     flags.json
@@ -132,7 +132,7 @@ async function pruneCommand(place: string, flags: PruneFlags): Promise<number> {
 }
 
 async function migrateCommand(place: string, flags: StoreFlags): Promise<number> {
-  const keeper = createStoreKeeper(place, flags)
+  const keeper = createStoreKeeper(place, schemaOf(flags))
   const { from, to } = await keeper.migrate()
   const words = from === to ? `has schema ${to} already` : `has schema ${to} now, had ${from}`
   stdout.write(
@@ -163,7 +163,7 @@ interface CopyFlags extends StoreFlags {
 
 async function copyCommand(fromPlace: string, toPlace: string, flags: CopyFlags): Promise<number> {
   const { schema, toSchema = schema, json } = flags
-  const from = createStoreKeeper(fromPlace, { ...(schema !== undefined && { schema }) })
+  const from = createStoreKeeper(fromPlace, schemaOf(flags))
   const to = createStoreKeeper(toPlace, { ...(toSchema !== undefined && { schema: toSchema }) })
   if (fromPlace === toPlace && schema === toSchema)
     throw new CliError('The two stores are one', { hint: 'Name another one to copy to.' })

@@ -3,7 +3,7 @@ import { createEchoAgent } from '../../agents/index.ts'
 import { createServer, type Server } from '../../server/index.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import { createStoreKeeper, type StoreKeeper } from '../../store/index.ts'
-import { addCommand, collect, exits, schemaHelp } from '../command.ts'
+import { addCommand, collect, exits, schemaHelp, schemaOf } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { stdout } from '../screen.ts'
 import { toColumns } from '../transcript.ts'
@@ -41,7 +41,7 @@ interface WebhookFlags {
 }
 
 async function listCommand(place: string, { json, ...flags }: WebhookFlags): Promise<number> {
-  const letters = await createStoreKeeper(place, flags).deadLetters()
+  const letters = await createStoreKeeper(place, schemaOf(flags)).deadLetters()
   if (json) stdout.write(`${JSON.stringify(letters, null, 2)}\n`)
   else if (letters.length === 0) stdout.write('No delivery was given up\n')
   else {
@@ -76,7 +76,7 @@ async function redriveCommand(
   ids: readonly string[],
   flags: RedriveFlags,
 ): Promise<number> {
-  const keeper = createStoreKeeper(place, flags)
+  const keeper = createStoreKeeper(place, schemaOf(flags))
   const known = await keeper.deadLetters()
   const wanted = flags.all ? known.map(({ id }) => id).reverse() : ids
   if (!flags.all && wanted.length === 0)
