@@ -306,8 +306,9 @@ describe('the evaluator with several callers', () => {
     const { evaluation_id } = sent as { evaluation_id: string } // the artifact's data has it
     for (let i = 0; i < 300; i++)
       await cp(join(archive, evaluation_id), join(archive, `copy-${i}`), { recursive: true })
-    const main = join(import.meta.dirname, '../../../src/cli/main.ts')
-    const list = `ulimit -n 100; exec ${process.execPath} --import tsx ${main} eval list --json --dir ${archive}`
+    // The built command: a loader of TypeScript may open that many files itself.
+    const main = join(import.meta.dirname, '../../../dist/cli/main.js')
+    const list = `ulimit -n 200; exec ${process.execPath} ${main} eval list --json --dir ${archive}`
     const { evaluations } = JSON.parse(execFileSync('sh', ['-c', list], { encoding: 'utf8' }))
     expect(evaluations).toHaveLength(301)
   })
