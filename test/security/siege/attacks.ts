@@ -137,11 +137,11 @@ const unread: Attack = {
   },
 }
 
-/** More work than one caller has slots and places for, and none of it ends. */
+/** More work than one caller has slots and places for, and none of it ends: refused by its limit, or as overload. */
 const flooding: Attack = {
   name: 'queue flooding',
   right: /^(200|429.*|503.*|closed)$/,
-  must: /^429/,
+  must: /^(429|503)/,
   async run({ mallory, tally, ended }) {
     const params = () => say('work', { configuration: { returnImmediately: true } })
     for (let i = 0; i < 75 && !ended.aborted; i++)
