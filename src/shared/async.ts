@@ -71,6 +71,10 @@ export function myTurn(principal = ''): Promise<void> {
 const lines = new Map<string, (() => void)[]>()
 
 function letNext(): void {
+  if (thisIteration().defers) {
+    afterTick(letNext)
+    return
+  }
   for (const [principal, line] of lines) {
     lines.delete(principal)
     line.shift()?.()
@@ -78,6 +82,74 @@ function letNext(): void {
     break
   }
   if (lines.size > 0) afterTick(letNext)
+}
+
+/**
+ * Node accepts one connection in each iteration of the event loop (libuv since 1.45). While iterations are long, new
+ * connections wait in the kernel's queue, a caller's behind those of a flood. So requests begin for 5 ms of an iteration,
+ * and after a long iteration in which a connection came, requests and long work wait while further ones are accepted: for
+ * 20 ms, and then not again for 20 ms, so that a flood of connections cannot stop the work either.
+ */
+const pace = { beginMs: 5, longMs: 10, acceptMs: 20, workMs: 20 }
+
+/** One iteration of the event loop: from its callbacks of `setImmediate` to those of the next. */
+interface Iteration {
+  readonly begunAt: number
+  readonly defers: boolean
+}
+
+let iteration: Iteration | undefined
+let hasAccepted = false
+let defers = false
+let acceptsUntil = 0
+let worksUntil = 0
+
+function thisIteration(): Iteration {
+  if (iteration) return iteration
+  soon(endIteration)
+  iteration = { begunAt: systemClock.elapsed(), defers }
+  return iteration
+}
+
+function endIteration(): void {
+  const now = systemClock.elapsed()
+  const wasLong = iteration !== undefined && now - iteration.begunAt >= pace.longMs
+  if (hasAccepted && wasLong && now >= worksUntil) {
+    acceptsUntil = now + pace.acceptMs
+    worksUntil = acceptsUntil + pace.workMs
+  }
+  defers = hasAccepted && now < acceptsUntil
+  hasAccepted = false
+  iteration = undefined
+}
+
+/** Notes that a server has accepted a connection. */
+export function connectionAccepted(): void {
+  hasAccepted = true
+}
+
+/** Requests that wait to begin, in the order in which they came. */
+let begins: (() => void)[] = []
+
+/** Begins a request: at once, or in a later iteration of the event loop where this one has no time left for it. */
+export function beginRequest(begin: () => void): void {
+  if (begins.length === 0 && mayBegin()) begin()
+  else if (begins.push(begin) === 1) soon(beginNext)
+}
+
+function mayBegin(): boolean {
+  if (!iteration) return !thisIteration().defers // the first of an iteration needs no look at the clock
+  return !iteration.defers && systemClock.elapsed() - iteration.begunAt < pace.beginMs
+}
+
+function beginNext(): void {
+  let next = 0
+  try {
+    while (next < begins.length && mayBegin()) begins[next++]?.()
+  } finally {
+    begins = begins.slice(next)
+    if (begins.length > 0) soon(beginNext)
+  }
 }
 
 /** Long work that can pause: it yields wherever it may, several times in a millisecond. */

@@ -195,6 +195,15 @@ describe('requests that a client sends before the earlier ones are answered', ()
     expect(asked).toBeLessThanOrEqual(32)
   })
 
+  test('what follows the one too many in the same piece is not even parsed', async () => {
+    const { port, responses } = await observe({ agents: [createScriptedAgent()] })
+    const client = await openClient(port)
+    client.socket.on('error', () => {})
+    client.socket.write(pipelined(200, 'hold'))
+    await client.closed()
+    expect(responses).toHaveLength(33)
+  })
+
   test('a long row of them, a few at a time, is answered on one connection', async () => {
     const { listening } = await serveAgent()
     const client = await openClient(listening.port)

@@ -207,18 +207,28 @@ export class Cleaning {
   *#value(value: Json): PausableWork<Json> {
     if (typeof value === 'string') return yield* this.text(value)
     if (typeof value !== 'object' || value === null) return value
-    if (isList(value)) {
-      const items: Json[] = []
-      for (const item of value) {
-        // Numbers have nothing to take out, but a million of them take their time.
-        if (this.#isDue(1)) yield
-        items.push(isPlain(item) ? item : yield* this.#value(item))
-      }
-      return items.every((item, index) => item === value[index]) ? value : items
+    return isList(value) ? yield* this.#items(value) : yield* this.#members(value)
+  }
+
+  *#items(value: readonly Json[]): PausableWork<Json> {
+    // Made at the first difference: most of what is looked at stays as it is.
+    let items: Json[] | undefined
+    for (let i = 0; i < value.length; i++) {
+      // Numbers have nothing to take out, but a million of them take their time.
+      if (this.#isDue(1)) yield
+      const item = value[i] as Json // within the list
+      const left = isPlain(item) ? item : yield* this.#value(item)
+      if (left !== item) items ??= value.slice(0, i)
+      items?.push(left)
     }
-    let isSame = true
-    const members: (readonly [string, Json])[] = []
-    for (const name of Object.keys(value)) {
+    return items ?? value
+  }
+
+  *#members(value: JsonObject): PausableWork<Json> {
+    const names = Object.keys(value)
+    let members: (readonly [string, Json | undefined])[] | undefined
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i] as string // within the list
       const inner = value[name]
       if (inner === undefined) continue
       if (this.#isDue(1)) yield
@@ -228,11 +238,11 @@ export class Cleaning {
       else if (!isPlain(inner)) left = yield* this.#value(inner)
       if (typeof left === 'string' && left === inner)
         left = this.#cleaner.cleanNamed?.(named, left) ?? left
-      if (named !== name || left !== inner) isSame = false
-      members.push([named, left])
+      if (named !== name || left !== inner) members ??= Object.entries(value).slice(0, i)
+      members?.push([named, left])
     }
     // `fromEntries` also makes an own member of the name `__proto__`.
-    return isSame ? value : (Object.fromEntries(members) as JsonObject) // made of JSON
+    return members ? (Object.fromEntries(members) as JsonObject) : value // made of JSON
   }
 
   /** Counts work; whether it is time to pause. */

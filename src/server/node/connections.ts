@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Socket } from 'node:net'
 import { A2AError } from '../../protocol/errors.ts'
+import { connectionAccepted } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
 
 /** The connections of a server. */
@@ -42,6 +43,7 @@ export function createConnections({ max, writeTimeoutMs, clock }: ConnectionOpti
   }
 
   function add(socket: Socket): ClientConnection {
+    connectionAccepted()
     const connection = new ClientConnection(socket, order++)
     known.set(socket, connection)
     if (socket.destroyed) return connection
@@ -205,16 +207,23 @@ export class ClientConnection {
 
   /** A client that leaves a socket which is not read is noticed with the next answer that is written to it. */
   #hold(): void {
-    if (this.#inFlight > inFlight.close) {
-      this.isFlooded = true
-      this.socket.destroy()
-    } else if (!this.#isHeld) {
+    if (this.#inFlight > inFlight.close) this.#flood()
+    else if (!this.#isHeld) {
       this.#isHeld = true
       // Node resumes the socket by itself when it wants the body of a request.
       if (!this.#hearsResume) this.socket.on('resume', () => this.#isHeld && this.socket.pause())
       this.#hearsResume = true
       this.socket.pause()
     }
+  }
+
+  /** Closes the connection; its requests that were not begun are forgotten. */
+  #flood(): void {
+    this.isFlooded = true
+    // Node parses what it has read to its end, hundreds of requests perhaps, unless this undocumented callback fails.
+    const { parser } = this.socket as Socket & { parser?: { onIncoming: () => number } | null }
+    if (parser) parser.onIncoming = () => -1
+    this.socket.destroy()
   }
 
   /**
