@@ -88,9 +88,9 @@ function letNext(): void {
  * Node accepts one connection in each iteration of the event loop (libuv since 1.45). While iterations are long, new
  * connections wait in the kernel's queue, a caller's behind those of a flood. So requests begin for 5 ms of an iteration,
  * and after a long iteration in which a connection came, requests and long work wait while further ones are accepted: for
- * 20 ms, and then not again for 20 ms, so that a flood of connections cannot stop the work either.
+ * 60 ms, and then not again for 20 ms, so that a flood of connections cannot stop the work either.
  */
-const pace = { beginMs: 5, longMs: 10, acceptMs: 20, workMs: 20 }
+const pace = { beginMs: 5, longMs: 10, acceptMs: 60, workMs: 20 }
 
 /** One iteration of the event loop: from its callbacks of `setImmediate` to those of the next. */
 interface Iteration {

@@ -165,7 +165,7 @@ export class ClientConnection {
   after: ClientConnection | undefined
   /** When the latest request came, or else the connection, in the order of all of them. */
   order: number
-  /** Whether it was closed since too many requests came on it: none of them is begun any more. */
+  /** Whether too many requests came on it: no further one begins, and it will be closed. */
   isFlooded = false
   #exchange: Exchange | undefined
   #inFlight = 0
@@ -199,7 +199,7 @@ export class ClientConnection {
   /** A request has been answered; nothing of it needs to be kept. To be called once for each. */
   end(exchange: Exchange): void {
     if (this.#exchange === exchange) this.#exchange = undefined
-    if (--this.#inFlight > inFlight.pause || !this.#isHeld) return
+    if (--this.#inFlight > inFlight.pause || !this.#isHeld || this.isFlooded) return
     this.#isHeld = false
     this.#readOrder = -1
     this.socket.resume()
@@ -217,13 +217,15 @@ export class ClientConnection {
     }
   }
 
-  /** Closes the connection; its requests that were not begun are forgotten. */
+  /**
+   * Begins no further request; the next look closes the connection. Closing it at once would make a flooding client
+   * connect again at once, and honest connections would wait behind that one.
+   */
   #flood(): void {
     this.isFlooded = true
-    // Node parses what it has read to its end, hundreds of requests perhaps, unless this undocumented callback fails.
+    // Node parses what it has read to its end, hundreds of requests perhaps: this undocumented callback makes them cheap.
     const { parser } = this.socket as Socket & { parser?: { onIncoming: () => number } | null }
-    if (parser) parser.onIncoming = () => -1
-    this.socket.destroy()
+    if (parser) parser.onIncoming = () => 0
   }
 
   /**
@@ -237,6 +239,7 @@ export class ClientConnection {
 
   /** Looks whether a body still comes and a reader still reads; ends what does not. */
   look(now: number, writeTimeoutMs: number): void {
+    if (this.isFlooded) this.socket.destroy()
     const { writableLength } = this.socket
     if (writableLength === 0) this.#takenBytes = -1
     else this.#lookAtReader(now, writeTimeoutMs)
