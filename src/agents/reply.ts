@@ -1,5 +1,5 @@
 import { A2AError, type A2AErrorOptions } from '../protocol/errors.ts'
-import type { Usage } from '../protocol/extensions.ts'
+import { toUsageMetadata, type Usage, usageOf } from '../protocol/extensions.ts'
 import { createFold } from '../protocol/fold.ts'
 import { parseMessage, parseStreamResponse, parseTask } from '../protocol/schema.ts'
 import type { Message, StreamResponse, Task } from '../protocol/types.ts'
@@ -170,10 +170,17 @@ export async function collectTask(
   return fold.snapshot()
 }
 
-/** A lone message as a chunk of the response. */
-export function responseOf({ parts }: Message, place: ReplyPlace): StreamResponse {
-  return chunkOf(parts, place) as StreamResponse // the parts of a checked message
+/** A lone message as a chunk of the response, with what it used: a team counts that before it passes the chunk on. */
+export function responseOf({ parts, metadata }: Message, place: ReplyPlace): StreamResponse {
+  const chunk = chunkOf(parts, place) as ArtifactChunk // the parts of a checked message
+  const used = usageOf(metadata)
+  if (!used) return chunk
+  const { artifactUpdate } = chunk
+  const artifact = { ...artifactUpdate.artifact, metadata: toUsageMetadata(used) }
+  return { artifactUpdate: { ...artifactUpdate, artifact } }
 }
+
+type ArtifactChunk = Extract<StreamResponse, { readonly artifactUpdate: unknown }>
 
 /** The agent's task is the turn's own, whatever ids it has. */
 function readTask(given: unknown, { taskId, contextId }: ReplyPlace): Task {

@@ -150,6 +150,12 @@ describe('what a run costs', () => {
     const events = await runTurn(team, createTurn('x'))
     expect(said).toHaveLength(2)
     expect(usageAtEnd(events)).toMatchObject({ inputTokens: 20 })
+    const shown = events.flatMap((event) =>
+      typeof event === 'object' && 'artifactUpdate' in event
+        ? [usageOf(event.artifactUpdate.artifact.metadata)?.inputTokens]
+        : [],
+    )
+    expect(shown).toEqual([10, 20])
   })
 
   test('has what failed tries cost', async () => {
