@@ -2,7 +2,7 @@
  * `npm run ticks -- [--seconds 120] [--seed 1] [--bytes 9000000] [--store memory|sqlite] [--door NAME] [--json]`: looks for
  * the input that holds the server's event loop longest, over every door, by mutation. Prints the worst ten and, of each
  * that holds it longer than 20 ms and three times what JSON takes for the same bytes, the input and where the time went.
- * Exits 1 where there is one.
+ * Exits 1 where there is one, or one that the server answered with an internal error.
  */
 import { parseArgs } from 'node:util'
 import { corpus } from '../test/security/ticks/corpus.ts'
@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 })
 const store = values.store === 'sqlite' ? 'sqlite' : 'memory'
-const { tried, worst, breaches } = await hunt({
+const { tried, worst, breaches, faults } = await hunt({
   seconds: Number(values.seconds),
   seed: Number(values.seed),
   store,
@@ -28,11 +28,15 @@ const { tried, worst, breaches } = await hunt({
   maxSize: Number(values.bytes),
   corpus,
 })
-if (values.json) process.stdout.write(`${JSON.stringify({ tried, worst, breaches }, null, 2)}\n`)
+if (values.json)
+  process.stdout.write(`${JSON.stringify({ tried, worst, breaches, faults }, null, 2)}\n`)
 else {
-  process.stdout.write(`${tried} inputs, ${breaches.length} above the bar\n`)
+  process.stdout.write(
+    `${tried} inputs, ${breaches.length} above the bar, ${faults.length} internal errors\n`,
+  )
   for (const found of worst.slice(0, 10)) process.stdout.write(`${toLine(found)}\n`)
   const subject = await openSubject(store)
+  for (const { input } of faults) process.stdout.write(`internal error: ${JSON.stringify(input)}\n`)
   for (const found of breaches) {
     const { hot = [] } = await subject.measure(found.input.exchange, { profile: true })
     process.stdout.write(
@@ -41,4 +45,4 @@ else {
   }
   await subject.close()
 }
-process.exitCode = breaches.length > 0 ? 1 : 0
+process.exitCode = breaches.length > 0 || faults.length > 0 ? 1 : 0

@@ -13,10 +13,11 @@ const slack = 2
 test('nothing that a stranger sends or answers holds the loop longer than it may', async () => {
   const seconds = thorough(40, 900)
   const maxSize = thorough(1_500_000, 9_000_000)
-  const { tried, worst, breaches } = await hunt({ seconds, seed: 1, maxSize, corpus })
+  const { tried, worst, breaches, faults } = await hunt({ seconds, seed: 1, maxSize, corpus })
   console.log(`${tried} inputs\n${worst.slice(0, 10).map(toLine).join('\n')}`)
   expect(tried).toBeGreaterThan(corpus.length)
   const held = breaches.filter(({ tickMs, barMs }) => tickMs > slack * barMs)
+  expect(faults.map((found) => JSON.stringify(found.input))).toEqual([])
   expect(held.map((found) => `${toLine(found)} ${JSON.stringify(found.input)}`)).toEqual([])
 }, 1_200_000)
 

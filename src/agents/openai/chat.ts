@@ -127,6 +127,7 @@ export async function* runChat(open: () => Promise<ModelChat>): AsyncGenerator<A
     }
     const answer = yield* askModel(chat, writer)
     calls = progress.round < chat.maxToolRounds ? answer.toolCalls() : []
+    if (calls.length > maxCallsAtOnce) throw tooManyCalls(chat, calls)
     if (calls.length === 0) {
       const usage = addUsage(progress.usage, answer.usage)
       if (answer.refusal !== '') throw new ModelRefusal(answer.refusal, usage)
@@ -146,6 +147,13 @@ export async function* runChat(open: () => Promise<ModelChat>): AsyncGenerator<A
     await ruleOnCalls(chat, calls)
     await saveProgress(turn, progress)
   }
+}
+
+/** How many tools a model may call in one answer: each is a step of the log, and all of them run at once. */
+const maxCallsAtOnce = 128
+
+function tooManyCalls({ agent }: ModelChat, calls: readonly ModelToolCall[]): A2AError {
+  return malformed(agent, `called ${calls.length} tools at once; at most ${maxCallsAtOnce} may be`)
 }
 
 /**

@@ -298,8 +298,9 @@ export interface ChatAnswer {
 export class ChatAssembly implements ChatAnswer {
   readonly #account: Account | undefined
   readonly #model: string | undefined
-  /** All calls, each with the index that it came under. */
-  readonly #calls: { readonly index: number; readonly call: Mutable<ModelToolCall> }[] = []
+  readonly #calls: Mutable<ModelToolCall>[] = []
+  /** The latest call under each index. */
+  readonly #latest = new Map<number, Mutable<ModelToolCall>>()
   readonly #texts: string[] = []
   #reasoning = ''
   #refusal = ''
@@ -347,16 +348,17 @@ export class ChatAssembly implements ChatAnswer {
   }
 
   toolCalls(): readonly ModelToolCall[] {
-    return this.#calls.map(({ call }, place) => ({ ...call, id: call.id || `call_${place}` }))
+    return this.#calls.map((call, place) => ({ ...call, id: call.id || `call_${place}` }))
   }
 
   #addPiece(piece: ToolCallPiece): void {
     const { index, id, name, arguments: args = '', extra } = piece
-    const known = this.#calls.findLast((one) => one.index === index)?.call
+    const known = this.#latest.get(index)
     let call = known && !opensAnother(known, piece) ? known : undefined
     if (!call) {
       call = { id: '', name: '', arguments: '' }
-      this.#calls.push({ index, call })
+      this.#calls.push(call)
+      this.#latest.set(index, call)
     }
     call.id ||= id ?? ''
     call.name ||= name ?? ''

@@ -93,6 +93,25 @@ describe.each(wires)('over the wire of %s', (wire) => {
       })
     })
 
+    test('are at most 128 in one answer: none of more runs, and the error says how many there were', async () => {
+      const calls: unknown[] = []
+      const many = Array.from({ length: 129 }, (_, i) => ({
+        id: `call ${i}`,
+        name: 'weather',
+        arguments: { city: `${i}` },
+      }))
+      const start128 = await start([{ tools: many.slice(1) }, 'Clear.'], {
+        tools: [weatherTool(calls)],
+      })
+      expect(await answer(start128.agent, createTurn('weather?'))).toBe('Clear.')
+      expect(calls).toEqual(many.slice(1).map(({ arguments: { city } }) => city))
+      const start129 = await start([{ tools: many }], { tools: [weatherTool(calls)] })
+      await expect(runTurn(start129.agent, createTurn('weather?'))).rejects.toThrow(
+        'The model of Guide called 129 tools at once; at most 128 may be',
+      )
+      expect(calls).toHaveLength(128)
+    })
+
     test('add up their usage and keep the text said between them', async () => {
       const { agent } = await start(
         [{ text: 'Let me see. ', tools: [{ name: 'weather', arguments: {} }] }, 'Clear.'],

@@ -55,6 +55,13 @@ export const corpus: readonly Found['input'][] = [
   input('raw words of a model', {
     reply: { $cat: ['data: {}\n\n', { $text: '\r', n: 1_000_000 }] },
   }),
+  // A model that calls a tool ten thousand times in one answer: each piece looked for its call among all of them.
+  input('words of a model', {
+    'reply.1.choices.0.delta.tool_calls': {
+      $list: [{ index: 0, id: 'c', function: { name: 'look', arguments: '{"a":1}' } }],
+      n: 11_000,
+    },
+  }),
   input('pages that are pipelined', { pipelined: 400 }),
 ]
 

@@ -32,6 +32,8 @@ export interface Measured extends Ticked {
   readonly barMs: number
   /** The first line of the answer. */
   readonly answer: string
+  /** Whether it tells of an error of the server itself, which every wire says in the same words. */
+  readonly isFault: boolean
 }
 
 /** A server under measurement. */
@@ -84,6 +86,7 @@ export async function openSubject(store: 'memory' | 'sqlite' = 'memory'): Promis
       bytes,
       barMs,
       answer: answer.slice(0, answer.indexOf('\r\n')),
+      isFault: answer.includes('Internal error'),
     }
   }
 

@@ -30,6 +30,8 @@ export interface Hunted {
   readonly worst: readonly Found[]
   /** Those that hold the loop longer than they may, measured several times. */
   readonly breaches: readonly Found[]
+  /** Those that the server answered with an error of its own. */
+  readonly faults: readonly Found[]
 }
 
 /** Inputs of a door from which others are made. */
@@ -47,6 +49,7 @@ export async function hunt(options: HuntOptions): Promise<Hunted> {
   )
   const best = new Map<string, Found[]>(names.map((name) => [name, []]))
   const breaches = new Map<string, Found>()
+  const faults: Found[] = []
   const subject = await openSubject(options.store)
   let tried = 0
 
@@ -54,6 +57,7 @@ export async function hunt(options: HuntOptions): Promise<Hunted> {
     tried++
     const measured = await subject.measure(input.exchange, { tries })
     const found = { input, ...measured }
+    if (found.isFault) faults.push(found)
     const list = best.get(input.door) ?? []
     list.push(found)
     list.sort((a, b) => fitness(b) - fitness(a))
@@ -89,6 +93,7 @@ export async function hunt(options: HuntOptions): Promise<Hunted> {
     tried,
     worst: worst.sort((a, b) => ratioOf(b) - ratioOf(a)),
     breaches: [...breaches.values()].sort((a, b) => ratioOf(b) - ratioOf(a)),
+    faults,
   }
 }
 
