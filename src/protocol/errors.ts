@@ -1,15 +1,18 @@
+import { toSnakeCase } from '../shared/text.ts'
 import type { FailureCause } from './failure.ts'
 
 /**
  * One class, a closed set of codes, one table to every wire (specification §5.4).
- * The columns: JSON-RPC number of 1.0 and 1.0-rc, HTTP status (REST), gRPC status, ErrorInfo reason,
- * then the numbers of 0.3 and RANCH where they differ. A number never leaves in another dialect's answer.
+ * A number never leaves in another dialect's answer.
  */
 interface ErrorRow {
+  /** The JSON-RPC number of 1.0 and 1.0-rc. */
   readonly jsonrpc: number
+  /** The HTTP status of REST. */
   readonly http: number
+  /** The gRPC status. */
   readonly grpc: string
-  /** The ErrorInfo reason; standard JSON-RPC faults have none in the specification, ours name themselves. */
+  /** The ErrorInfo reason; standard JSON-RPC errors have none in the specification, ours name themselves. */
   readonly reason: string
   /** The 0.3 JSON-RPC number, where 1.0's has no meaning there. */
   readonly v03?: number
@@ -20,169 +23,59 @@ interface ErrorRow {
   readonly http100?: number
 }
 
-const table: Readonly<Record<ErrorCode, ErrorRow>> = {
-  taskNotFound: {
-    jsonrpc: -32001,
-    http: 404,
-    grpc: 'NOT_FOUND',
-    reason: 'TASK_NOT_FOUND',
-    ranch: -32004,
-  },
-  taskNotCancelable: {
-    jsonrpc: -32002,
-    http: 400,
-    grpc: 'FAILED_PRECONDITION',
-    reason: 'TASK_NOT_CANCELABLE',
-    ranch: -32002,
-    http100: 409,
-  },
-  pushNotificationNotSupported: {
-    jsonrpc: -32003,
-    http: 400,
-    grpc: 'FAILED_PRECONDITION',
-    reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED',
-    ranch: -32601,
-  },
-  unsupportedOperation: {
-    jsonrpc: -32004,
-    http: 400,
-    grpc: 'FAILED_PRECONDITION',
-    reason: 'UNSUPPORTED_OPERATION',
-    ranch: -32601,
-  },
-  contentTypeNotSupported: {
-    jsonrpc: -32005,
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
-    reason: 'CONTENT_TYPE_NOT_SUPPORTED',
-    ranch: -32001,
-    http100: 415,
-  },
-  invalidAgentResponse: {
-    jsonrpc: -32006,
-    http: 500,
-    grpc: 'INTERNAL',
-    reason: 'INVALID_AGENT_RESPONSE',
-    ranch: -32002,
-    http100: 502,
-  },
-  extendedAgentCardNotConfigured: {
-    jsonrpc: -32007,
-    http: 400,
-    grpc: 'FAILED_PRECONDITION',
-    reason: 'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
-    ranch: -32601,
-  },
-  extensionSupportRequired: {
-    jsonrpc: -32008,
-    http: 400,
-    grpc: 'FAILED_PRECONDITION',
-    reason: 'EXTENSION_SUPPORT_REQUIRED',
-    v03: -32602,
-    ranch: -32602,
-  },
+const precondition = { http: 400, grpc: 'FAILED_PRECONDITION' }
+
+const argument = { http: 400, grpc: 'INVALID_ARGUMENT' }
+
+const bug = { http: 500, grpc: 'INTERNAL' }
+
+/** The rows. One without a reason has that of its name: `taskNotFound` is `TASK_NOT_FOUND`. */
+const rows: Readonly<Record<ErrorCode, Omit<ErrorRow, 'reason'> & { readonly reason?: string }>> = {
+  taskNotFound: { jsonrpc: -32001, http: 404, grpc: 'NOT_FOUND', ranch: -32004 },
+  taskNotCancelable: { jsonrpc: -32002, ...precondition, ranch: -32002, http100: 409 },
+  pushNotificationNotSupported: { jsonrpc: -32003, ...precondition, ranch: -32601 },
+  unsupportedOperation: { jsonrpc: -32004, ...precondition, ranch: -32601 },
+  contentTypeNotSupported: { jsonrpc: -32005, ...argument, ranch: -32001, http100: 415 },
+  invalidAgentResponse: { jsonrpc: -32006, ...bug, ranch: -32002, http100: 502 },
+  extendedAgentCardNotConfigured: { jsonrpc: -32007, ...precondition, ranch: -32601 },
+  extensionSupportRequired: { jsonrpc: -32008, ...precondition, v03: -32602, ranch: -32602 },
   versionNotSupported: {
     jsonrpc: -32009,
-    http: 400,
-    grpc: 'FAILED_PRECONDITION',
-    reason: 'VERSION_NOT_SUPPORTED',
+    ...precondition,
     ranch: -32007,
     ranchReason: 'PROTOCOL_VERSION_MISMATCH',
   },
-  parseError: {
-    jsonrpc: -32700,
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
-    reason: 'PARSE_ERROR',
-    ranch: -32700,
-  },
-  invalidRequest: {
-    jsonrpc: -32600,
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
-    reason: 'INVALID_REQUEST',
-    ranch: -32600,
-  },
-  methodNotFound: {
-    jsonrpc: -32601,
-    http: 404,
-    grpc: 'UNIMPLEMENTED',
-    reason: 'METHOD_NOT_FOUND',
-    ranch: -32601,
-  },
-  invalidParams: {
-    jsonrpc: -32602,
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
-    reason: 'INVALID_PARAMS',
-    ranch: -32602,
-  },
+  parseError: { jsonrpc: -32700, ...argument, ranch: -32700 },
+  invalidRequest: { jsonrpc: -32600, ...argument, ranch: -32600 },
+  methodNotFound: { jsonrpc: -32601, http: 404, grpc: 'UNIMPLEMENTED', ranch: -32601 },
+  invalidParams: { jsonrpc: -32602, ...argument, ranch: -32602 },
   invalidMessage: {
     jsonrpc: -32602,
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
+    ...argument,
     reason: 'INVALID_PARAMS',
     ranch: -32001,
     ranchReason: 'INVALID_MESSAGE',
   },
-  processingError: {
-    jsonrpc: -32603,
-    http: 500,
-    grpc: 'INTERNAL',
-    reason: 'PROCESSING_ERROR',
-    ranch: -32002,
-  },
-  agentUnavailable: {
-    jsonrpc: -32603,
-    http: 503,
-    grpc: 'UNAVAILABLE',
-    reason: 'AGENT_UNAVAILABLE',
-    ranch: -32003,
-  },
-  contextLengthExceeded: {
-    jsonrpc: -32603,
-    http: 400,
-    grpc: 'FAILED_PRECONDITION',
-    reason: 'CONTEXT_LENGTH_EXCEEDED',
-    ranch: -32002,
-  },
-  insufficientQuota: {
-    jsonrpc: -32603,
-    http: 503,
-    grpc: 'RESOURCE_EXHAUSTED',
-    reason: 'INSUFFICIENT_QUOTA',
-    ranch: -32003,
-  },
-  toolRoundLimit: {
-    jsonrpc: -32603,
-    http: 500,
-    grpc: 'INTERNAL',
-    reason: 'TOOL_ROUND_LIMIT',
-    ranch: -32002,
-  },
+  processingError: { jsonrpc: -32603, ...bug, ranch: -32002 },
+  agentUnavailable: { jsonrpc: -32603, http: 503, grpc: 'UNAVAILABLE', ranch: -32003 },
+  contextLengthExceeded: { jsonrpc: -32603, ...precondition, ranch: -32002 },
+  insufficientQuota: { jsonrpc: -32603, http: 503, grpc: 'RESOURCE_EXHAUSTED', ranch: -32003 },
+  toolRoundLimit: { jsonrpc: -32603, ...bug, ranch: -32002 },
   taskFailed: {
     jsonrpc: -32004,
-    http: 400,
-    grpc: 'FAILED_PRECONDITION',
+    ...precondition,
     reason: 'UNSUPPORTED_OPERATION',
     ranch: -32005,
     ranchReason: 'TASK_FAILED',
   },
   taskCanceled: {
     jsonrpc: -32004,
-    http: 400,
-    grpc: 'FAILED_PRECONDITION',
+    ...precondition,
     reason: 'UNSUPPORTED_OPERATION',
     ranch: -32006,
     ranchReason: 'TASK_CANCELLED',
   },
-  unauthenticated: {
-    jsonrpc: -32600,
-    http: 401,
-    grpc: 'UNAUTHENTICATED',
-    reason: 'UNAUTHENTICATED',
-    ranch: -32600,
-  },
+  unauthenticated: { jsonrpc: -32600, http: 401, grpc: 'UNAUTHENTICATED', ranch: -32600 },
   forbidden: {
     jsonrpc: -32600,
     http: 403,
@@ -190,34 +83,10 @@ const table: Readonly<Record<ErrorCode, ErrorRow>> = {
     reason: 'PERMISSION_DENIED',
     ranch: -32600,
   },
-  requestTimeout: {
-    jsonrpc: -32600,
-    http: 408,
-    grpc: 'DEADLINE_EXCEEDED',
-    reason: 'REQUEST_TIMEOUT',
-    ranch: -32600,
-  },
-  payloadTooLarge: {
-    jsonrpc: -32600,
-    http: 413,
-    grpc: 'RESOURCE_EXHAUSTED',
-    reason: 'PAYLOAD_TOO_LARGE',
-    ranch: -32600,
-  },
-  rateLimited: {
-    jsonrpc: -32600,
-    http: 429,
-    grpc: 'RESOURCE_EXHAUSTED',
-    reason: 'RATE_LIMITED',
-    ranch: -32600,
-  },
-  unavailable: {
-    jsonrpc: -32603,
-    http: 503,
-    grpc: 'UNAVAILABLE',
-    reason: 'UNAVAILABLE',
-    ranch: -32603,
-  },
+  requestTimeout: { jsonrpc: -32600, http: 408, grpc: 'DEADLINE_EXCEEDED', ranch: -32600 },
+  payloadTooLarge: { jsonrpc: -32600, http: 413, grpc: 'RESOURCE_EXHAUSTED', ranch: -32600 },
+  rateLimited: { jsonrpc: -32600, http: 429, grpc: 'RESOURCE_EXHAUSTED', ranch: -32600 },
+  unavailable: { jsonrpc: -32603, http: 503, grpc: 'UNAVAILABLE', ranch: -32603 },
   timeout: {
     jsonrpc: -32603,
     http: 504,
@@ -225,8 +94,15 @@ const table: Readonly<Record<ErrorCode, ErrorRow>> = {
     reason: 'DEADLINE_EXCEEDED',
     ranch: -32603,
   },
-  internal: { jsonrpc: -32603, http: 500, grpc: 'INTERNAL', reason: 'INTERNAL', ranch: -32603 },
+  internal: { jsonrpc: -32603, ...bug, ranch: -32603 },
 }
+
+/** All error codes. */
+export const errorCodes: readonly ErrorCode[] = Object.keys(rows) as ErrorCode[] // keys of the table
+
+const table = Object.fromEntries(
+  errorCodes.map((code) => [code, { reason: toSnakeCase(code).toUpperCase(), ...rows[code] }]),
+) as Readonly<Record<ErrorCode, ErrorRow>> // a row for each code
 
 /** Which field of a request is wrong, and why. */
 export interface FieldViolation {
@@ -291,9 +167,6 @@ export class A2AError extends Error {
 export function errorRow(code: ErrorCode): ErrorRow {
   return table[code]
 }
-
-/** All error codes. */
-export const errorCodes: readonly ErrorCode[] = Object.keys(table) as ErrorCode[] // keys of the table
 
 /** The A2AError that a thrown value is, or `internal` around what is not one: a bug never shows itself to a peer. */
 export function toA2AError(thrown: unknown): A2AError {
