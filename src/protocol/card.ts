@@ -200,13 +200,14 @@ function schemasExtension(info: AgentInfo): readonly AgentExtension[] {
  */
 export function checkCard(card: AgentCard): readonly FieldViolation[] {
   return [
-    ...emptyFields('', card, ['name', 'description', 'version']),
-    ...emptyFields('', card, ['supportedInterfaces', 'defaultInputModes', 'defaultOutputModes']),
-    ...emptyFields('', card, ['skills']),
+    ...emptyFields('', card, ['name', 'description', 'version', 'supportedInterfaces']),
+    ...emptyFields('', card, ['defaultInputModes', 'defaultOutputModes', 'skills']),
     ...card.supportedInterfaces.flatMap((choice, i) =>
       checkInterface(`supportedInterfaces[${i}].`, choice),
     ),
-    ...card.skills.flatMap((skill, i) => checkSkill(`skills[${i}].`, skill)),
+    ...card.skills.flatMap((skill, i) =>
+      emptyFields(`skills[${i}].`, skill, ['id', 'name', 'description', 'tags']),
+    ),
     ...repeatedSkills(card.skills),
     ...unknownSchemes(card),
   ]
@@ -233,10 +234,6 @@ function checkInterface(path: string, choice: AgentInterface): FieldViolation[] 
   if (toMajorMinor(choice.protocolVersion) !== choice.protocolVersion)
     faults.push({ field: `${path}protocolVersion`, description: 'must be Major.Minor' })
   return faults
-}
-
-function checkSkill(path: string, skill: AgentSkill): FieldViolation[] {
-  return emptyFields(path, skill, ['id', 'name', 'description', 'tags'])
 }
 
 function repeatedSkills(skills: readonly AgentSkill[]): FieldViolation[] {
@@ -309,10 +306,7 @@ export function chooseInterface(
   const binding = usable[0]?.protocolBinding.toUpperCase()
   return usable
     .filter((choice) => choice.protocolBinding.toUpperCase() === binding)
-    .reduce<AgentInterface | undefined>(
-      (best, choice) => (best && rank(best) <= rank(choice) ? best : choice),
-      undefined,
-    )
+    .sort((a, b) => rank(a) - rank(b))[0]
 }
 
 /** A protocol version without its patch level, which never takes part in negotiation (specification §3.6). */

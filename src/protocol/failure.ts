@@ -291,29 +291,16 @@ export function explainError(
   task: { readonly id: string; readonly agent?: string | undefined },
 ): Explanation {
   const { id, agent } = task
-  const member = note.cause === 'storeDown' ? 'the task store' : `task ${id}`
-  if (code !== 'taskNotFound') return explain({ member, ...note })
-  if (agent !== undefined)
-    return explain({
-      member,
-      ...note,
-      cause: 'otherAgent',
-      words: [message, `It is at /agents/${agent}`],
-    })
-  if (!isTimed(id)) return explain({ member, ...note })
-  return explain({
-    member,
-    ...note,
-    cause: 'taskGone',
-    words: [`${message}; it was made at ${madeAt(id)}`],
-  })
-}
-
-/** The ids of our tasks begin with the moment at which they were made (RFC 9562, version 7). */
-function isTimed(id: string): boolean {
-  return /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/.test(id)
-}
-
-function madeAt(id: string): string {
-  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)).toISOString()
+  const known = { member: note.cause === 'storeDown' ? 'the task store' : `task ${id}`, ...note }
+  if (code !== 'taskNotFound') return explain(known)
+  if (agent !== undefined) {
+    const words = [message, `It is at /agents/${agent}`]
+    return explain({ ...known, cause: 'otherAgent', words })
+  }
+  // The ids of our tasks begin with the moment at which they were made (RFC 9562, version 7).
+  if (!/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/.test(id))
+    return explain(known)
+  const made = new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
+  const words = [`${message}; it was made at ${made.toISOString()}`]
+  return explain({ ...known, cause: 'taskGone', words })
 }

@@ -52,7 +52,16 @@ export function toTaskState(state: TaskStateSpelling): TaskState {
   throw new A2AError('invalidParams', `"${state}" is no state of a task`)
 }
 
-const ends: readonly TaskState[] = [...terminal]
+const onwards: readonly TaskState[] = [
+  'TASK_STATE_WORKING',
+  'TASK_STATE_INPUT_REQUIRED',
+  'TASK_STATE_AUTH_REQUIRED',
+  ...terminal,
+]
+
+const again: ReadonlySet<TaskState> = new Set<TaskState>(['TASK_STATE_SUBMITTED', ...onwards])
+
+const none: ReadonlySet<TaskState> = new Set()
 
 /**
  * Which state may follow which. A waiting turn of a continued task is SUBMITTED again, so the interrupted states
@@ -60,37 +69,14 @@ const ends: readonly TaskState[] = [...terminal]
  */
 const transitions: Readonly<Record<TaskState, ReadonlySet<TaskState>>> = {
   TASK_STATE_UNSPECIFIED: new Set(['TASK_STATE_SUBMITTED']),
-  TASK_STATE_SUBMITTED: new Set([
-    'TASK_STATE_SUBMITTED',
-    'TASK_STATE_WORKING',
-    'TASK_STATE_INPUT_REQUIRED',
-    'TASK_STATE_AUTH_REQUIRED',
-    ...ends,
-  ]),
-  TASK_STATE_WORKING: new Set([
-    'TASK_STATE_WORKING',
-    'TASK_STATE_INPUT_REQUIRED',
-    'TASK_STATE_AUTH_REQUIRED',
-    ...ends,
-  ]),
-  TASK_STATE_COMPLETED: new Set(),
-  TASK_STATE_FAILED: new Set(),
-  TASK_STATE_CANCELED: new Set(),
-  TASK_STATE_INPUT_REQUIRED: new Set([
-    'TASK_STATE_SUBMITTED',
-    'TASK_STATE_WORKING',
-    'TASK_STATE_INPUT_REQUIRED',
-    'TASK_STATE_AUTH_REQUIRED',
-    ...ends,
-  ]),
-  TASK_STATE_REJECTED: new Set(),
-  TASK_STATE_AUTH_REQUIRED: new Set([
-    'TASK_STATE_SUBMITTED',
-    'TASK_STATE_WORKING',
-    'TASK_STATE_INPUT_REQUIRED',
-    'TASK_STATE_AUTH_REQUIRED',
-    ...ends,
-  ]),
+  TASK_STATE_SUBMITTED: again,
+  TASK_STATE_WORKING: new Set(onwards),
+  TASK_STATE_COMPLETED: none,
+  TASK_STATE_FAILED: none,
+  TASK_STATE_CANCELED: none,
+  TASK_STATE_INPUT_REQUIRED: again,
+  TASK_STATE_REJECTED: none,
+  TASK_STATE_AUTH_REQUIRED: again,
 }
 
 /** All task states, in the specification's order (§4.1.3). */
@@ -126,7 +112,7 @@ export function dataOf(parts: readonly Part[]): Json | undefined {
       found ??= []
       found.push(part.data)
     }
-  return found && found.length === 1 ? found[0] : found
+  return found?.length === 1 ? found[0] : found
 }
 
 /** What parts say to a reader: their text, and where they have none but data, the data as JSON. */
@@ -140,11 +126,7 @@ export function readableText(parts: readonly Part[]): string {
 export function answerParts(task: Task): readonly Part[] {
   if (task.artifacts?.length) return task.artifacts.flatMap((artifact) => artifact.parts)
   if (task.status.message) return task.status.message.parts
-  return lastAgentMessage(task)?.parts ?? []
-}
-
-function lastAgentMessage(task: Task): Message | undefined {
-  return task.history?.findLast((message) => message.role === 'ROLE_AGENT')
+  return task.history?.findLast((message) => message.role === 'ROLE_AGENT')?.parts ?? []
 }
 
 /** Makes a part that holds text. */
