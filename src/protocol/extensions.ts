@@ -1,4 +1,5 @@
-import type { AgentCard, JsonObject } from './types.ts'
+import { isFields } from '../shared/json.ts'
+import type { AgentCard, Json, JsonObject } from './types.ts'
 
 /**
  * The extensions of the protocol that Corral brings (specification §4.6). Their data stands in `metadata`
@@ -154,7 +155,7 @@ const finishReasons: ReadonlySet<unknown> = new Set<FinishReason>([
 /** The reason that metadata have for an answer that is not whole; undefined where it is whole. */
 export function finishOf(metadata: JsonObject | undefined): FinishReason | undefined {
   const value = metadata?.[finishExtension]
-  const reason = isObject(value) ? value.reason : undefined
+  const reason = isFields(value) ? value.reason : undefined
   return finishReasons.has(reason) ? (reason as FinishReason) : undefined // one of the set
 }
 
@@ -229,16 +230,16 @@ export function toClientToolsMetadata({ tools, toolCallId }: ClientTools): JsonO
 /** The tools that a message's metadata offer. What has no name is left out. */
 export function clientToolsOf(metadata: JsonObject | undefined): ClientTools {
   const { tools, toolCallId } = sectionOf(metadata)
-  const list: readonly unknown[] = Array.isArray(tools) ? tools : []
+  const list: readonly Json[] = Array.isArray(tools) ? tools : []
   return {
-    tools: list.flatMap((tool) => (isObject(tool) ? toClientTool(tool) : [])),
+    tools: list.flatMap((tool) => (isFields(tool) ? toClientTool(tool) : [])),
     ...(typeof toolCallId === 'string' && { toolCallId }),
   }
 }
 
 function sectionOf(metadata: JsonObject | undefined): JsonObject {
   const section = metadata?.[clientToolsExtension]
-  return isObject(section) ? section : {}
+  return isFields(section) ? section : {}
 }
 
 function toClientTool({ name, description, parameters }: JsonObject): OfferedTool[] {
@@ -247,7 +248,7 @@ function toClientTool({ name, description, parameters }: JsonObject): OfferedToo
     {
       name,
       description: typeof description === 'string' ? description : '',
-      parameters: isObject(parameters) ? parameters : { type: 'object', properties: {} },
+      parameters: isFields(parameters) ? parameters : { type: 'object', properties: {} },
     },
   ]
 }
@@ -266,12 +267,8 @@ export function toolCallsOf(metadata: JsonObject): readonly ClientToolCall[] | u
 
 /** Whether a value is a call as the extension writes it. */
 export function isClientToolCall(value: unknown): value is ClientToolCall {
-  if (!isObject(value)) return false
+  if (!isFields(value)) return false
   const { id, name, arguments: args, extra } = value
   const isCall = typeof id === 'string' && typeof name === 'string' && typeof args === 'string'
-  return isCall && (extra === undefined || isObject(extra))
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isCall && (extra === undefined || isFields(extra))
 }

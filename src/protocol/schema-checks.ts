@@ -1,3 +1,4 @@
+import { type Fields, isFields } from '../shared/json.ts'
 import { toSnakeCase } from '../shared/text.ts'
 import type { FieldViolation } from './errors.ts'
 
@@ -89,7 +90,7 @@ export function arrayOf(items: Check, min: number = 0): Check {
 /** An object whose keys are free and whose values all pass a check; a value that means "absent" is left out. */
 export function mapOf(items: Check): Check {
   const check: Check = (value, faults) =>
-    isPlainObject(value)
+    isFields(value)
       ? checkEntries(items, value, faults)
       : refuse(value, faults, 'must be an object')
   return Object.assign(check, { items, toTolerant: () => mapOf(tolerant(items)) })
@@ -109,11 +110,6 @@ function refuse(value: unknown, faults: FieldViolation[], description: string): 
   return value
 }
 
-/** Whether a value is an object and no array. */
-export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function checkItems(items: Check, value: readonly unknown[], faults: FieldViolation[]): unknown {
   let copy: unknown[] | undefined
   for (let i = 0; i < value.length; i++) {
@@ -126,11 +122,7 @@ function checkItems(items: Check, value: readonly unknown[], faults: FieldViolat
   return copy ?? value
 }
 
-function checkEntries(
-  items: Check,
-  value: Readonly<Record<string, unknown>>,
-  faults: FieldViolation[],
-): unknown {
+function checkEntries(items: Check, value: Fields, faults: FieldViolation[]): unknown {
   const copy: Record<string, unknown> = {}
   let changed = false
   for (const key of Object.keys(value)) {
@@ -159,7 +151,7 @@ interface ObjectRules {
   /** This member holds any JSON, so that null is a value and not an absence. */
   readonly nullable?: string
   /** Looks at the whole canonical object. */
-  readonly rule?: (value: Readonly<Record<string, unknown>>, faults: FieldViolation[]) => void
+  readonly rule?: (value: Fields, faults: FieldViolation[]) => void
 }
 
 interface FieldRow extends Field {
@@ -204,7 +196,7 @@ function mapValues<T>(
 }
 
 function checkObject(shape: ObjectShape, value: unknown, faults: FieldViolation[]): unknown {
-  if (!isPlainObject(value)) return refuse(value, faults, 'must be an object')
+  if (!isFields(value)) return refuse(value, faults, 'must be an object')
   let seen = 0
   let copy: Record<string, unknown> | undefined
   for (const key in value) {
@@ -238,11 +230,7 @@ function checkField(row: FieldRow, given: unknown, faults: FieldViolation[]): un
   return item
 }
 
-function copyUntil(
-  shape: ObjectShape,
-  value: Readonly<Record<string, unknown>>,
-  end: string,
-): Record<string, unknown> {
+function copyUntil(shape: ObjectShape, value: Fields, end: string): Record<string, unknown> {
   const copy: Record<string, unknown> = {}
   for (const key in value) {
     if (key === end) break
@@ -270,11 +258,7 @@ function checkOneOf(shape: ObjectShape, seen: number, faults: FieldViolation[]):
   addFault(faults, `exactly one of ${names.join(', ')} is expected, ${what}`)
 }
 
-function withFallbacks(
-  shape: ObjectShape,
-  seen: number,
-  value: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
+function withFallbacks(shape: ObjectShape, seen: number, value: Fields): Record<string, unknown> {
   const copy = { ...value }
   for (const { name, bit, fallback } of shape.rows.values()) {
     if (fallback !== undefined && (seen & bit) === 0) copy[name] = fallback
@@ -449,14 +433,14 @@ function toMoment(date: Date, value: unknown, faults: FieldViolation[]): unknown
 
 /** A free JSON object (`google.protobuf.Struct`). */
 export const struct: Check = (value, faults) =>
-  isPlainObject(value) ? tidy(value, faults, maxDepth) : refuse(value, faults, 'must be an object')
+  isFields(value) ? tidy(value, faults, maxDepth) : refuse(value, faults, 'must be an object')
 
 /** Any JSON, null included (`google.protobuf.Value`). */
 export const anyJson: Check = (value, faults) => tidy(value, faults, maxDepth)
 
 /** A free JSON object of a request, whose depth its own limit decides. */
 export const requestStruct: Check = (value, faults) =>
-  isPlainObject(value)
+  isFields(value)
     ? tidy(value, faults, maxRequestDepth)
     : refuse(value, faults, 'must be an object')
 

@@ -1,3 +1,4 @@
+import { type Fields, isFields } from '../shared/json.ts'
 import type { FieldViolation } from './errors.ts'
 import * as v from './schema-checks.ts'
 import {
@@ -7,7 +8,6 @@ import {
   expected,
   explicit,
   implicit,
-  isPlainObject,
   mapOf,
   object,
   required,
@@ -72,10 +72,10 @@ const requestMessage: Check = object(
 )
 
 /** An empty text beside other content is allowed; a message of nothing but empty texts says nothing. */
-function hasContent(value: Readonly<Record<string, unknown>>, faults: FieldViolation[]): void {
+function hasContent(value: Fields, faults: FieldViolation[]): void {
   const { parts } = value
   if (!Array.isArray(parts) || parts.length === 0) return
-  for (const item of parts) if (!isPlainObject(item) || item.text !== '') return
+  for (const item of parts) if (!isFields(item) || item.text !== '') return
   addFault(faults, 'has no content: every part is an empty text')
 }
 

@@ -1,8 +1,8 @@
+import { type Fields, isFields, isShallow } from '../shared/json.ts'
 import { A2AError, type ErrorCode, type FieldViolation } from './errors.ts'
 import { type OperationName, operations, type RequestOf, type ResultOf } from './operations.ts'
-import { addFault, type Check, isPlainObject, missing, prefix, tolerant } from './schema-checks.ts'
-import * as tasks from './schema-tables.ts'
-import { agentCard } from './schema-tables.ts'
+import { addFault, type Check, missing, prefix, tolerant } from './schema-checks.ts'
+import * as checks from './schema-tables.ts'
 import type { AgentCard, Message, StreamResponse, Task } from './types.ts'
 
 /**
@@ -43,17 +43,17 @@ export function parseResult<N extends OperationName>(name: N, input: unknown): R
 
 /** A task. */
 export function parseTask(input: unknown): Task {
-  return parse(tasks.task, input, responseFault) as Task // the check of a Task
+  return parse(checks.task, input, responseFault) as Task // the check of a Task
 }
 
 /** A message of an agent. */
 export function parseMessage(input: unknown): Message {
-  return parse(tasks.message, input, responseFault) as Message // the check of a Message
+  return parse(checks.message, input, responseFault) as Message // the check of a Message
 }
 
 /** One event of a stream or webhook. */
 export function parseStreamResponse(input: unknown): StreamResponse {
-  return parse(tasks.streamResponse, input, responseFault) as StreamResponse // the check of a StreamResponse
+  return parse(checks.streamResponse, input, responseFault) as StreamResponse // the check of a StreamResponse
 }
 
 /** A peer's result if it is canonical as it stands, uncopied; undefined where it has to be respelled. */
@@ -67,7 +67,7 @@ export function canonicalResult<N extends OperationName>(
 
 /** A peer's event if it is canonical as it stands, uncopied; undefined where it has to be respelled. */
 export function canonicalEvent(input: unknown): StreamResponse | undefined {
-  return canonical(tasks.streamResponse, input) as StreamResponse | undefined // the check of a StreamResponse
+  return canonical(checks.streamResponse, input) as StreamResponse | undefined // the check of a StreamResponse
 }
 
 /**
@@ -81,12 +81,12 @@ export function readResult<N extends OperationName>(name: N, input: unknown): Re
 
 /** An event that a peer sent, respelled; read as `readResult` reads an answer. */
 export function readStreamResponse(input: unknown): StreamResponse {
-  return parse(tolerant(tasks.streamResponse), input, responseFault) as StreamResponse // the check of a StreamResponse
+  return parse(tolerant(checks.streamResponse), input, responseFault) as StreamResponse // the check of a StreamResponse
 }
 
 /** A peer's card, respelled; read as `readResult` reads an answer. */
 export function readCard(input: unknown): AgentCard {
-  return parse(tolerant(agentCard), input, responseFault) as AgentCard // the check of an AgentCard
+  return parse(tolerant(checks.agentCard), input, responseFault) as AgentCard // the check of an AgentCard
 }
 
 function canonical(check: Check, input: unknown): unknown {
@@ -146,11 +146,11 @@ const defaultRequestLimits: RequestLimits = {
 
 /** Notes what of a request is too large, each with its place. It looks at everything once and copies nothing. */
 function checkShape(request: unknown, limits: RequestLimits, faults: FieldViolation[]): void {
-  if (!isPlainObject(request)) return
+  if (!isFields(request)) return
   const { message, metadata } = request
   if (message === undefined && metadata === undefined) return
   const shape = new Shape(limits, faults)
-  if (isPlainObject(message)) shape.message(message)
+  if (isFields(message)) shape.message(message)
   if (metadata !== undefined) shape.metadata(metadata, 'metadata')
 }
 
@@ -165,7 +165,7 @@ class Shape {
     this.#keysLeft = limits.maxMetadataKeys
   }
 
-  message({ parts, metadata }: Readonly<Record<string, unknown>>): void {
+  message({ parts, metadata }: Fields): void {
     const { maxParts } = this.#limits
     if (metadata !== undefined) this.metadata(metadata, 'message.metadata')
     if (!Array.isArray(parts)) return
@@ -186,7 +186,7 @@ class Shape {
   }
 
   #part(part: unknown, index: number): void {
-    if (!isPlainObject(part)) return
+    if (!isFields(part)) return
     const { data, metadata } = part
     if (data !== undefined) this.#mustBeShallow(data, `message.parts[${index}].data`)
     if (metadata !== undefined) this.metadata(metadata, `message.parts[${index}].metadata`)
@@ -194,7 +194,7 @@ class Shape {
 
   #mustBeShallow(value: unknown, field: string): void {
     const { maxDepth } = this.#limits
-    if (!nestsWithin(value, maxDepth))
+    if (!isShallow(value, maxDepth))
       this.#fault(field, `must not nest deeper than ${maxDepth} levels`)
   }
 
@@ -214,22 +214,10 @@ function countKeys(value: unknown, enough: number): number {
       count += countKeys(value[i], enough - count)
     return count
   }
-  const members = value as Readonly<Record<string, unknown>> // an object, neither null nor array
+  const members = value as Fields // an object, neither null nor array
   for (const key in members) {
     count += 1 + countKeys(members[key], enough - count)
     if (count > enough) break
   }
   return count
-}
-
-function nestsWithin(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  if (levels <= 0) return false
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) if (!nestsWithin(value[i], levels - 1)) return false
-    return true
-  }
-  const members = value as Readonly<Record<string, unknown>> // an object, neither null nor array
-  for (const key in members) if (!nestsWithin(members[key], levels - 1)) return false
-  return true
 }

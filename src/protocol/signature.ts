@@ -11,10 +11,11 @@ import {
   type KeyObject,
 } from 'jose'
 import { myTurn } from '../shared/async.ts'
+import { type Fields, isFields } from '../shared/json.ts'
 import { checkOptions } from '../shared/options.ts'
 import { readUrl } from '../shared/text.ts'
 import { A2AError } from './errors.ts'
-import { type Check, isPlainObject } from './schema-checks.ts'
+import type { Check } from './schema-checks.ts'
 import { agentCard } from './schema-tables.ts'
 import type { AgentCard, AgentCardSignature } from './types.ts'
 
@@ -106,7 +107,7 @@ export async function verifyCard(
   card: unknown,
   trust: CardTrust,
 ): Promise<readonly CardSignatureVerdict[]> {
-  const signatures = isPlainObject(card) && Array.isArray(card.signatures) ? card.signatures : []
+  const signatures = isFields(card) && Array.isArray(card.signatures) ? card.signatures : []
   const resolve = 'resolve' in trust ? trust.resolve : fromKeySet(trust.keys)
   const payloads = new Payloads(card)
   return Promise.all(
@@ -146,7 +147,7 @@ interface ReadHeader extends SignatureHeader {
 }
 
 function readHeader(signature: unknown): ReadHeader | string {
-  if (!isPlainObject(signature)) return 'a signature is not an object'
+  if (!isFields(signature)) return 'a signature is not an object'
   if (typeof signature.protected !== 'string' || typeof signature.signature !== 'string')
     return 'a signature lacks its protected header or value'
   const { alg, kid, jku, [wholeCard]: whole } = decodeHeader(signature.protected)
@@ -155,7 +156,7 @@ function readHeader(signature: unknown): ReadHeader | string {
   return { alg, kid, whole, ...(typeof jku === 'string' && { jku }) }
 }
 
-function decodeHeader(text: string): Readonly<Record<string, unknown>> {
+function decodeHeader(text: string): Fields {
   try {
     return { ...decodeProtectedHeader({ protected: text }) }
   } catch {
@@ -208,7 +209,7 @@ export function createJkuResolver(options: JkuOptions): KeyResolver {
 
 /** Whether a value is a JSON Web Key Set, as far as its shape tells. */
 export function isKeySet(value: unknown): value is JSONWebKeySet {
-  return isPlainObject(value) && Array.isArray(value.keys) && value.keys.every(isPlainObject)
+  return isFields(value) && Array.isArray(value.keys) && value.keys.every(isFields)
 }
 
 /**
@@ -312,10 +313,10 @@ function knowsRequirements(known: unknown, card: unknown): boolean {
 }
 
 /** A card and its skills: what may ask for credentials. */
-function holdersIn(card: unknown): readonly Readonly<Record<string, unknown>>[] {
-  if (!isPlainObject(card)) return []
+function holdersIn(card: unknown): readonly Fields[] {
+  if (!isFields(card)) return []
   const skills = Array.isArray(card.skills) ? card.skills : []
-  return [card, ...skills.map((skill) => (isPlainObject(skill) ? skill : {}))]
+  return [card, ...skills.map((skill) => (isFields(skill) ? skill : {}))]
 }
 
 /** Whether no entry is empty that has something as it is served. */
@@ -349,7 +350,7 @@ function keepsRequirements(known: unknown): boolean {
 
 /** Whether no other requirement of so many schemes has the same form: all have scopes, or it asks for every scheme there is. */
 function isOnlyOne(requirement: unknown, known: readonly string[]): boolean {
-  const schemes = isPlainObject(requirement) ? Object(requirement.schemes) : {}
+  const schemes = isFields(requirement) ? Object(requirement.schemes) : {}
   if (!isFull(schemes)) return false
   return (
     Object.values(schemes).every(withoutEmpties) ||
@@ -362,7 +363,7 @@ function toJcs(value: unknown): string {
 }
 
 function withoutSignatures(card: unknown): unknown {
-  if (!isPlainObject(card)) return {}
+  if (!isFields(card)) return {}
   const { signatures: _, ...rest } = card
   return rest
 }
@@ -370,7 +371,7 @@ function withoutSignatures(card: unknown): unknown {
 function withoutDefaults(check: Check, value: unknown): unknown {
   const { fields, items } = check
   if (items && Array.isArray(value)) return value.map((item) => withoutDefaults(items, item))
-  if (!isPlainObject(value)) return value
+  if (!isFields(value)) return value
   if (items) return mapValues(value, (item) => withoutDefaults(items, item))
   if (!fields) return value
   return mapValues(value, (given, name) => {
@@ -384,7 +385,7 @@ function withoutDefaults(check: Check, value: unknown): unknown {
 function isDefault(value: unknown): boolean {
   if (value === '' || value === false || value === 0) return true
   if (Array.isArray(value)) return value.length === 0
-  return isPlainObject(value) && Object.keys(value).length === 0
+  return isFields(value) && Object.keys(value).length === 0
 }
 
 /** The value without empty strings, lists and objects at any depth; undefined if nothing is left. */
@@ -394,15 +395,12 @@ function withoutEmpties(value: unknown): unknown {
     const items = value.map(withoutEmpties).filter((item) => item !== undefined)
     return items.length > 0 ? items : undefined
   }
-  if (!isPlainObject(value)) return value
+  if (!isFields(value)) return value
   const members = mapValues(value, withoutEmpties)
   return Object.keys(members).length > 0 ? members : undefined
 }
 
-function mapValues(
-  value: Readonly<Record<string, unknown>>,
-  change: (item: unknown, name: string) => unknown,
-): Readonly<Record<string, unknown>> {
+function mapValues(value: Fields, change: (item: unknown, name: string) => unknown): Fields {
   const entries = Object.entries(value).map(([name, item]) => [name, change(item, name)] as const)
   return Object.fromEntries(entries.filter(([, item]) => item !== undefined))
 }

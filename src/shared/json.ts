@@ -66,10 +66,17 @@ function ownOf(owner: object, name: string): unknown {
 /** As deep as A2A lets data nest; a recursive walk over such a value does not exhaust the stack. */
 const maxDepth = 64
 
-/** Whether a value nests no deeper than data may. */
+/** Whether a value nests no deeper than data may, or than so many levels. It copies nothing. */
 export function isShallow(value: unknown, levels: number = maxDepth): boolean {
   if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
+  if (levels <= 0) return false
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (!isShallow(value[i], levels - 1)) return false
+    return true
+  }
+  const members = value as Fields // an object, neither null nor array
+  for (const name in members) if (!isShallow(members[name], levels - 1)) return false
+  return true
 }
 
 /**

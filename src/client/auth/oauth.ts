@@ -1,9 +1,9 @@
 import * as oauth from 'oauth4webapi'
 import type { HttpSend } from '../../bindings/http.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { isPlainObject } from '../../protocol/schema-checks.ts'
 import { withSignal } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
+import { isFields } from '../../shared/json.ts'
 import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import { readUrl } from '../../shared/text.ts'
 import { fetchSend } from '../fetch.ts'
@@ -380,7 +380,7 @@ async function issuerByChallenge(
   const response = await fetcher(url.href, { headers: { accept: 'application/json' }, signal })
   if (response.status !== 200) return undefined
   const said: unknown = await response.clone().json()
-  const named = isPlainObject(said) && typeof said.resource === 'string' ? said.resource : ''
+  const named = isFields(said) && typeof said.resource === 'string' ? said.resource : ''
   const own = [new URL(endpoint).href, ...places].find((place) => readUrl(named)?.href === place)
   return issuerIn(response, own ?? resource)
 }
