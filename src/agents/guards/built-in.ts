@@ -1,5 +1,5 @@
 import { dataOf, readableText } from '../../protocol/task.ts'
-import type { Part } from '../../protocol/types.ts'
+import type { Json, Part } from '../../protocol/types.ts'
 import { runInSlices } from '../../shared/async.ts'
 import { type Fields, isFields } from '../../shared/json.ts'
 import { PatternFault } from '../../shared/pattern/parse.ts'
@@ -7,15 +7,23 @@ import { compilePattern, type Pattern } from '../../shared/pattern/pattern.ts'
 import { nearest } from '../../shared/text.ts'
 import type { Agent } from '../agent.ts'
 import { type SchemaInput, toDataSchema, UncheckableSchema } from '../schema.ts'
-import type { BuiltInGuard, GuardFunction, GuardSide, Guards, GuardVerdict } from './guard.ts'
+import type {
+  BuiltInGuard,
+  GuardAction,
+  GuardFunction,
+  GuardSide,
+  Guards,
+  GuardVerdict,
+} from './guard.ts'
 import {
+  allowed,
+  blocked,
   type Cleaner,
   GuardFault,
   pauseEvery,
   type ReadyGuard,
   type ReadyGuards,
   type RefuseSetting,
-  readAction,
 } from './ready.ts'
 import { EmailScan, replaceSpans, SecretScan, type TextScan } from './secrets.ts'
 
@@ -40,11 +48,8 @@ export function readGuards(guards: unknown, place: GuardsPlace = {}): ReadyGuard
   if (guards === undefined) return noGuards
   if (!isFields(guards)) throw new GuardFault([], 'must have input, output or both')
   for (const key of Object.keys(guards))
-    if (!sides.includes(key)) {
-      const meant = nearest(key, sides)
-      const hint = meant ? `did you mean ${meant}?` : 'known: input, output'
-      throw new GuardFault([key], 'is no side of an agent', { hint })
-    }
+    if (!sides.includes(key))
+      throw new GuardFault([key], 'is no side of an agent', { hint: hintOf(key, sides) })
   return {
     input: readList(guards.input, 'input', place),
     output: readList(guards.output, 'output', place),
@@ -69,8 +74,6 @@ function readList(list: unknown, side: GuardSide, place: GuardsPlace): readonly 
 
 const kinds = ['use', 'member', 'module'] as const
 
-const notLoaded = { verdict: 'block', reason: 'its module is not loaded' } as const
-
 function readRule(rule: unknown, place: GuardsPlace, refuse: RefuseSetting): ReadyGuard {
   if (typeof rule === 'string') return makeBuiltIn(rule, {}, refuse)
   if (typeof rule === 'function')
@@ -90,7 +93,7 @@ function readRule(rule: unknown, place: GuardsPlace, refuse: RefuseSetting): Rea
   // Callers are told the name of a guard, and not where its file lies.
   const own = { kind: 'own', name: fileName(name) } as const
   if (typeof rule.load === 'function') return { ...own, judge: rule.load as GuardFunction } // its verdicts are checked
-  if (place.modulesLater) return { ...own, judge: () => notLoaded }
+  if (place.modulesLater) return { ...own, judge: () => blocked('its module is not loaded') }
   return refuse('module', 'is for configuration files: import it and give its function')
 }
 
@@ -100,11 +103,10 @@ function readMember(member: string, { members }: GuardsPlace, refuse: RefuseSett
       'member',
       'can be asked in a team or a file only: put this guard on the team or step',
     )
-  if (members !== 'any' && !members.includes(member)) {
-    const meant = nearest(member, members)
-    const hint = meant ? `did you mean ${meant}?` : `known: ${members.join(', ')}`
-    refuse('member', `names nobody who could be asked: ${member}`, { hint })
-  }
+  if (members !== 'any' && !members.includes(member))
+    refuse('member', `names nobody who could be asked: ${member}`, {
+      hint: hintOf(member, members),
+    })
   return { kind: 'member', name: member, member }
 }
 
@@ -130,61 +132,176 @@ export function writtenNames(guards: Guards | undefined): Agent['guardNames'] {
   return namesOf(readGuards(guards))
 }
 
-/** The guards of the house by their names: what may be set, and what becomes of it. */
-interface BuiltIn {
-  readonly keys: readonly string[]
-  make(settings: Fields, refuse: RefuseSetting): ReadyGuard
+/** A setting of a guard: what editors and docs/configuration.md say of it, in the words of JSON Schema. */
+interface Setting {
+  readonly description: string
+  readonly examples: readonly [Json, ...Json[]]
+  readonly [keyword: string]: Json
 }
 
-const builtIns: Readonly<Record<BuiltInGuard['use'], BuiltIn>> = {
-  length: { keys: ['max', 'min', 'action'], make: lengthGuard },
-  'json-schema': { keys: ['schema'], make: schemaGuard },
-  pattern: { keys: ['deny', 'require', 'action'], make: patternGuard },
-  secrets: {
-    keys: ['action'],
-    make: (settings, refuse) => {
-      const action = readAction(settings, 'replace', refuse)
-      const by = '[secret removed]'
-      const cleaner: Cleaner = { ...finder(SecretScan, by), cleanNamed: namedCleaner(by) }
-      return {
-        kind: 'cleaner',
-        name: 'secrets',
-        cleaner,
-        action,
-        reason: 'there is a secret in it',
-      }
+type Settings = Readonly<Record<string, Setting>>
+
+/** A built-in guard. What checks its settings, offers them in editors and documents them is derived from this row. */
+interface BuiltIn {
+  /** The tables that a file may write for it: what each does, and the settings that it must and may have. */
+  readonly tables: readonly {
+    readonly about: string
+    readonly needs?: Settings
+    readonly may?: Settings
+  }[]
+  /** Whether the name may stand without a table. */
+  readonly byName?: true
+  /** Makes it ready for use; the action is the one that is set, else the default. */
+  make(settings: Fields, refuse: RefuseSetting, action: GuardAction): ReadyGuard
+}
+
+const count = { type: ['integer', 'string'], minimum: 0 }
+
+const filled = { type: 'string', minLength: 1 }
+
+/** What the guards that find something have in common. */
+const found: Omit<BuiltIn, 'make'> = {
+  tables: [
+    {
+      about:
+        'Finds `secrets`, which are keys, tokens and passwords by their forms, or `email` addresses. The name may stand without a table.',
+      may: {
+        action: action(
+          'replace',
+          'What is done with what is found: `replace` takes it out, `block` refuses the whole.',
+        ),
+      },
     },
+  ],
+  byName: true,
+}
+
+/** The built-in guards by their names. A further guard is a further row, and its options in `guard.ts`. */
+export const builtIns: Readonly<Record<BuiltInGuard['use'], BuiltIn>> = {
+  length: {
+    tables: [
+      {
+        about: 'Looks at how long the text is, data as JSON among it.',
+        may: {
+          max: { description: 'The most characters.', examples: [8000], ...count },
+          min: { description: 'The fewest characters.', examples: [1], ...count },
+          action: action(
+            'block',
+            'What is done with text of another length: `block`, or `replace`, which cuts what is too long.',
+          ),
+        },
+      },
+    ],
+    make: lengthGuard,
+  },
+  'json-schema': {
+    tables: [
+      {
+        about: 'Blocks what does not fit a schema: the data, else the text as JSON.',
+        needs: {
+          schema: {
+            description:
+              'The JSON Schema as a table, or the file that holds it, relative to this one.',
+            examples: [{ type: 'object', required: ['order'] }, './schemas/review.json'],
+            type: ['object', 'string'],
+          },
+        },
+      },
+    ],
+    make: schemaGuard,
+  },
+  pattern: {
+    tables: [
+      {
+        about: 'Refuses text in which a regular expression has a match.',
+        needs: {
+          deny: {
+            description:
+              'What must not be there. `(?i)` ignores case; looking ahead and back is refused.',
+            examples: ['(?i)guarantee'],
+            ...filled,
+          },
+        },
+        may: {
+          action: action(
+            'block',
+            'What is done with a match: `block`, or `replace`, which puts `[removed]` in its place.',
+          ),
+        },
+      },
+      {
+        about: 'Refuses text in which a regular expression has no match.',
+        needs: {
+          require: {
+            description: 'What must be there.',
+            examples: ['(?i)order number'],
+            ...filled,
+          },
+        },
+      },
+    ],
+    make: patternGuard,
+  },
+  secrets: {
+    ...found,
+    make: (_settings, _refuse, action) => ({
+      kind: 'cleaner',
+      name: 'secrets',
+      cleaner: { ...finder(SecretScan, secretRemoved), cleanNamed: cleanNamedSecret },
+      action,
+      reason: 'there is a secret in it',
+    }),
   },
   email: {
-    keys: ['action'],
-    make: (settings, refuse) => {
-      const action = readAction(settings, 'replace', refuse)
-      const cleaner = finder(EmailScan, '[email removed]')
-      const reason = 'there is an email address in it'
-      return { kind: 'cleaner', name: 'email', cleaner, action, reason }
-    },
+    ...found,
+    make: (_settings, _refuse, action) => ({
+      kind: 'cleaner',
+      name: 'email',
+      cleaner: finder(EmailScan, '[email removed]'),
+      action,
+      reason: 'there is an email address in it',
+    }),
   },
 }
 
-/** The names of the guards of the house. */
-const guardNames: readonly string[] = Object.keys(builtIns)
+/** What a guard does with what it finds, as a setting. */
+function action(usual: GuardAction, description: string): Setting {
+  const other = usual === 'block' ? 'replace' : 'block'
+  return {
+    description,
+    default: usual,
+    examples: [other],
+    type: 'string',
+    enum: ['block', 'replace'],
+  }
+}
 
-/** Makes a guard of the house ready. */
+/** Makes a built-in guard ready for use. */
 function makeBuiltIn(name: string, settings: Fields, refuse: RefuseSetting): ReadyGuard {
-  const known: Readonly<Record<string, BuiltIn>> = builtIns
-  const builtIn = Object.hasOwn(known, name) ? known[name] : undefined
+  const builtIn = Object.hasOwn(builtIns, name) && builtIns[name as BuiltInGuard['use']] // is one
   if (!builtIn) {
-    const meant = nearest(name, guardNames)
-    const hint = meant ? `did you mean ${meant}?` : `known: ${guardNames.join(', ')}`
+    const hint = hintOf(name, Object.keys(builtIns))
     return refuse('use', `names no guard: ${name.slice(0, 40)}`, { hint })
   }
-  for (const key of Object.keys(settings)) {
-    if (key === 'use' || builtIn.keys.includes(key)) continue
-    const meant = nearest(key, builtIn.keys)
-    const hint = meant ? `did you mean ${meant}?` : `known: ${builtIn.keys.join(', ')}`
-    refuse(key, `is no setting of the guard ${name}`, { hint })
-  }
-  return builtIn.make(settings, refuse)
+  const { tables } = builtIn
+  const known: Settings = Object.assign(
+    {},
+    ...tables.map(({ needs }) => needs),
+    ...tables.map(({ may }) => may),
+  )
+  for (const key of Object.keys(settings))
+    if (key !== 'use' && !Object.hasOwn(known, key))
+      refuse(key, `is no setting of the guard ${name}`, { hint: hintOf(key, Object.keys(known)) })
+  const { action = known.action?.default } = settings
+  if (action !== undefined && action !== 'block' && action !== 'replace')
+    return refuse('action', 'must be block or replace')
+  return builtIn.make(settings, refuse, action ?? 'block')
+}
+
+/** What was probably meant by a name, or what there is. */
+function hintOf(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known)
+  return meant ? `did you mean ${meant}?` : `known: ${known.join(', ')}`
 }
 
 /**
@@ -193,9 +310,7 @@ function makeBuiltIn(name: string, settings: Fields, refuse: RefuseSetting): Rea
  *
  * Content of so many characters, its data as JSON among them; files do not count.
  */
-function lengthGuard(settings: Fields, refuse: RefuseSetting): ReadyGuard {
-  const { max, min } = settings
-  const action = readAction(settings, 'block', refuse)
+function lengthGuard({ max, min }: Fields, refuse: RefuseSetting, action: GuardAction): ReadyGuard {
   const most = readCount(max, 'max', refuse) ?? Number.POSITIVE_INFINITY
   const least = readCount(min, 'min', refuse) ?? 0
   if (max === undefined && min === undefined) refuse(undefined, 'needs max or min')
@@ -225,14 +340,10 @@ function judgeLength(
     if ('text' in part) words += lengthOf(part.text)
     else if ('data' in part) rest += lengthOf(JSON.stringify(part.data))
   const length = words + rest
-  if (length < least)
-    return {
-      verdict: 'block',
-      reason: `it has ${length} characters; at least ${least} are asked for`,
-    }
-  if (length <= most) return { verdict: 'allow' }
+  if (length < least) return blocked(`it has ${length} characters; at least ${least} are asked for`)
+  if (length <= most) return allowed
   if (!cuts || rest > most)
-    return { verdict: 'block', reason: `it has ${length} characters; at most ${most} are allowed` }
+    return blocked(`it has ${length} characters; at most ${most} are allowed`)
   return {
     verdict: 'replace',
     parts: cut(parts, most - rest),
@@ -280,16 +391,16 @@ function finder(Scan: new (text: string) => TextScan, by: string): Cleaner {
   }
 }
 
-/** Looks at the values of members of data by their names, where a value is clean by itself. */
-function namedCleaner(by: string): NonNullable<Cleaner['cleanNamed']> {
-  return (name, value) => {
-    const pair = `${name}=${value}`
-    const scan = new SecretScan(pair)
-    // What begins in the value was found without its name.
-    scan.look(0, name.length + 1)
-    const left = replaceSpans(pair, scan.found, by)
-    return left.startsWith(`${name}=`) ? left.slice(name.length + 1) : value
-  }
+const secretRemoved = '[secret removed]'
+
+/** Cleans the value of a member of data by its name, where the value is clean by itself. */
+function cleanNamedSecret(name: string, value: string): string {
+  const pair = `${name}=${value}`
+  const scan = new SecretScan(pair)
+  // What begins in the value was found without its name.
+  scan.look(0, name.length + 1)
+  const left = replaceSpans(pair, scan.found, secretRemoved)
+  return left.startsWith(`${name}=`) ? left.slice(name.length + 1) : value
 }
 
 function schemaGuard({ schema }: Fields, refuse: RefuseSetting): ReadyGuard {
@@ -300,9 +411,9 @@ function schemaGuard({ schema }: Fields, refuse: RefuseSetting): ReadyGuard {
     name: 'json-schema',
     async judge(parts, principal): Promise<GuardVerdict> {
       const value = dataOf(parts) ?? parse(readableText(parts))
-      if (value === undefined) return { verdict: 'block', reason: 'it is no JSON' }
+      if (value === undefined) return blocked('it is no JSON')
       const { fault } = await read(value, principal)
-      return fault === undefined ? { verdict: 'allow' } : { verdict: 'block', reason: fault }
+      return fault === undefined ? allowed : blocked(fault)
     },
   }
 }
@@ -330,9 +441,11 @@ function parse(text: string): unknown {
 }
 
 /** A text that must not stand in content, or must. */
-function patternGuard(settings: Fields, refuse: RefuseSetting): ReadyGuard {
-  const { deny, require } = settings
-  const action = readAction(settings, 'block', refuse)
+function patternGuard(
+  { deny, require }: Fields,
+  refuse: RefuseSetting,
+  action: GuardAction,
+): ReadyGuard {
   if ((deny === undefined) === (require === undefined))
     return refuse(undefined, 'needs deny or require, and not both')
   if (deny !== undefined) {
@@ -353,9 +466,7 @@ function patternGuard(settings: Fields, refuse: RefuseSetting): ReadyGuard {
     name: 'pattern',
     async judge(parts, principal): Promise<GuardVerdict> {
       const isFound = await runInSlices(pattern.testing(readableText(parts)), { principal })
-      return isFound
-        ? { verdict: 'allow' }
-        : { verdict: 'block', reason: 'something is missing in it' }
+      return isFound ? allowed : blocked('something is missing in it')
     },
   }
 }

@@ -10,7 +10,7 @@ import { trimEnd } from '../../shared/text.ts'
 import type { Turn } from '../agent.ts'
 import { WrappedTurn } from '../wrap.ts'
 import type { ContentKind, GuardSide, GuardVerdict } from './guard.ts'
-import { type Cleaner, Cleaning, type ReadyGuard, toContent } from './ready.ts'
+import { allowed, blocked, type Cleaner, Cleaning, type ReadyGuard, toContent } from './ready.ts'
 
 /** What an agent is asked for a verdict with. */
 export interface VerdictQuestion {
@@ -53,9 +53,7 @@ interface JudgedContent {
   readonly index: number
 }
 
-const allowed = { verdict: 'allow' } as const
-
-const unchecked = { verdict: 'block', reason: 'it could not be checked' } as const
+const unchecked = blocked('it could not be checked')
 
 /** The guards of one side in one turn. */
 export class GuardCheck {

@@ -1,7 +1,6 @@
 import { dataOf, readableText, textOf } from '../../protocol/task.ts'
 import type { Json, JsonObject, Part } from '../../protocol/types.ts'
 import type { PausableWork } from '../../shared/async.ts'
-import type { Fields } from '../../shared/json.ts'
 import type { GuardAction, GuardContent, GuardFunction, GuardSide, GuardVerdict } from './guard.ts'
 
 /** A guard that is ready for use. */
@@ -78,15 +77,11 @@ export type RefuseSetting = (
   detail?: GuardFaultDetail & { readonly path?: readonly (string | number)[] },
 ) => never
 
-/** What a guard does with what it finds. */
-export function readAction(
-  { action }: Fields,
-  usual: GuardAction,
-  refuse: RefuseSetting,
-): GuardAction {
-  if (action === undefined) return usual
-  if (action === 'block' || action === 'replace') return action
-  return refuse('action', 'must be block or replace')
+export const allowed: GuardVerdict & { readonly verdict: 'allow' } = { verdict: 'allow' }
+
+/** A verdict that lets nothing pass. */
+export function blocked(reason: string): { readonly verdict: 'block'; readonly reason: string } {
+  return { verdict: 'block', reason }
 }
 
 /** Parts as a guard gets them. */
