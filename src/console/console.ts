@@ -24,6 +24,7 @@ import {
 import type { ConsoleHost, CreateConsole } from '../server/options.ts'
 import { myTurn } from '../shared/async.ts'
 import { toTimestamp } from '../shared/clock.ts'
+import { SharedBudget } from '../shared/fair-share.ts'
 import { checkOptions, type OptionTable } from '../shared/options.ts'
 import type { ApiRefusal, Login } from './api.ts'
 import { type ApiHandler, asker, toViewer, type Viewer } from './call.ts'
@@ -242,7 +243,7 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
       : foreign
   }
 
-  const share = createShares()
+  const asking = new SharedBudget({ max: Number.POSITIVE_INFINITY, share: maxAtOnce })
   const inLine = createQueues()
 
   async function identify(request: HttpRequest, scope: ScopeName | undefined): Promise<Viewer> {
@@ -269,8 +270,8 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
           ...(client !== undefined && { client }),
         })
         const call = { viewer, principal, request, id, isLocal, query }
-        const work = (): HttpReply | Promise<HttpReply> => handle(call)
-        return await share(principal, isQueued ? () => inLine(principal, work) : work)
+        const work = async (): Promise<HttpReply> => handle(call)
+        return await inShare(asking, principal, isQueued ? () => inLine(principal, work) : work)
       } catch (thrown) {
         const error = toA2AError(thrown)
         if (error.code === 'internal') logger.error({ err: thrown }, 'The console failed')
@@ -412,34 +413,27 @@ function toPageReply(file: BuiltFile | undefined, { headers }: HttpRequest): Htt
   }
 }
 
-/** Does some work for a principal; empty where nobody knows whose it is. */
-type DoFor = <T>(principal: string, work: () => T | Promise<T>) => Promise<T>
-
-/** Requests of one principal that are being answered, or wait to be, at once. */
+/** Requests of one principal that are being answered, or wait to be, at once: some answers take a while. */
 const maxAtOnce = 16
 
-/** Makes what lets one caller ask for so much at once and no more: some answers take a while. */
-function createShares(): DoFor {
-  const running = new Map<string, number>()
-  return async (principal, work) => {
-    const now = running.get(principal) ?? 0
-    if (principal !== '' && now >= maxAtOnce)
-      throw new A2AError('rateLimited', 'You ask for too much at once', { retryAfterSeconds: 1 })
-    running.set(principal, now + 1)
-    try {
-      return await work()
-    } finally {
-      const left = (running.get(principal) ?? 1) - 1
-      if (left > 0) running.set(principal, left)
-      else running.delete(principal)
-    }
+async function inShare<T>(
+  asking: SharedBudget,
+  principal: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!asking.take(principal, 1))
+    throw new A2AError('rateLimited', 'You ask for too much at once', { retryAfterSeconds: 1 })
+  try {
+    return await work()
+  } finally {
+    asking.give(principal, 1)
   }
 }
 
 /** Makes what does the works of one caller one after the other, with a turn for everybody else in between. */
-function createQueues(): DoFor {
+function createQueues() {
   const lines = new Map<string, Promise<void>>()
-  return (principal, work) => {
+  return <T>(principal: string, work: () => Promise<T>): Promise<T> => {
     const mine = (lines.get(principal) ?? Promise.resolve())
       .then(() => myTurn(principal))
       .then(work)

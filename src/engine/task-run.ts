@@ -29,14 +29,14 @@ import {
 } from './queued-messages.ts'
 import type { TaskLog } from './task-log.ts'
 import { ActiveTurn, executeTurn } from './turn.ts'
-import type { QueuedTurn, Ticket } from './turn-queue.ts'
+import type { Ticket } from './turn-queue.ts'
 
 /**
  * A live task: its queued messages, the one turn that runs, and what is written of both. It outlives the request that
  * began it. Before the first event that is not a Message there is no task, and nothing is stored; what needs a log opens
  * the task first. A class, not closures: one is made per request.
  */
-export class TaskRun implements QueuedTurn {
+export class TaskRun {
   readonly log: TaskLog
   readonly engine: Engine
   /** The agent as it was when the run was made: reloading the configuration does not change a run under way. */

@@ -1,6 +1,8 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { Clock } from '../shared/clock.ts'
+import { FairQueue } from '../shared/fair-share.ts'
 import { Registry } from '../shared/registry.ts'
+import type { TaskRun } from './task-run.ts'
 
 /** A message that waits or whose turn runs, as a load on memory. */
 export interface HeldMessage {
@@ -8,11 +10,8 @@ export interface HeldMessage {
   readonly bytes: number
 }
 
-/** A turn that wants a slot. */
-export interface QueuedTurn extends InLine {
-  /** Called with the turn's own ticket once it has a slot. */
-  start(ticket: Ticket): void
-}
+/** A turn that wants a slot: slots go round by its principal and its context, and `start` is called once it has one. */
+export type QueuedTurn = Pick<TaskRun, 'principal' | 'contextId' | 'start'>
 
 /** Bounds of the queue. */
 interface TurnQueueOptions {
@@ -59,11 +58,10 @@ export class TurnQueue {
   readonly #slots: number
   readonly #slotsEach: number
   readonly #bytesEach: number
-  readonly #waiting = new FairLines<Ticket>()
-  readonly #returning = new FairLines<Ticket>()
+  readonly #waiting = new FairQueue<Ticket>()
+  readonly #returning = new FairQueue<Ticket>()
   readonly #shares = new Shares()
   #running = 0
-  #inLine = 0
   /** Those in line that the limit is for. */
   #counted = 0
   #away = 0
@@ -138,7 +136,11 @@ export class TurnQueue {
 
   /** How many run, wait for a slot, and are away, for metrics. */
   counts(): { readonly running: number; readonly waiting: number; readonly away: number } {
-    return { running: this.#running, waiting: this.#inLine, away: this.#away }
+    return {
+      running: this.#running,
+      waiting: this.#waiting.size + this.#returning.size,
+      away: this.#away,
+    }
   }
 
   /** A turn goes away, from a slot or from the line of those that come back. */
@@ -183,13 +185,13 @@ export class TurnQueue {
 
   /** A loop that is not entered twice: each turn that starts may go away at once, and thousands may follow it. */
   #handOut(): void {
-    if (this.#isHandingOut || this.#inLine === 0) return
+    if (this.#isHandingOut || this.#waiting.size + this.#returning.size === 0) return
     this.#isHandingOut = true
     try {
       while (this.#running < this.#slots) {
         const next = this.#returning.take(this.#mayGo) ?? this.#waiting.take(this.#mayGo)
         if (!next) return
-        this.#uncount(next)
+        this.#count(next, -1)
         this.#occupy(next)
       }
     } finally {
@@ -223,9 +225,8 @@ export class TurnQueue {
 
   #join(ticket: Ticket, state: 'waiting' | 'returning'): void {
     ticket.state = state
-    this.#inLine++
-    if (ticket.isCounted && state === 'waiting') this.#count(ticket, 1)
-    this.#lineOf(ticket).add(ticket)
+    this.#count(ticket, 1)
+    this.#lineOf(ticket).add(ticket, ticket.principal, ticket.contextId)
   }
 
   /** Takes the ticket out of the state that it is in. */
@@ -235,21 +236,18 @@ export class TurnQueue {
       this.#running--
       if (ticket.share) ticket.share.running--
     } else {
-      this.#lineOf(ticket).remove(ticket)
-      this.#uncount(ticket)
+      this.#lineOf(ticket).remove(ticket, ticket.principal, ticket.contextId)
+      this.#count(ticket, -1)
     }
   }
 
-  #lineOf(ticket: Ticket): FairLines<Ticket> {
+  #lineOf(ticket: Ticket): FairQueue<Ticket> {
     return ticket.waiting ? this.#waiting : this.#returning
   }
 
-  #uncount(ticket: Ticket): void {
-    this.#inLine--
-    if (ticket.isCounted && ticket.waiting) this.#count(ticket, -1)
-  }
-
-  #count({ share }: Ticket, by: 1 | -1): void {
+  /** Counts a turn that waits in the limit of those, unless it was taken in before. */
+  #count({ isCounted, waiting, share }: Ticket, by: 1 | -1): void {
+    if (!isCounted || !waiting) return
     this.#counted += by
     if (share) share.waiting += by
   }
@@ -264,7 +262,7 @@ function tooMuch(what: string, bytes: number): string {
 type State = 'new' | 'waiting' | 'running' | 'away' | 'returning' | 'gone'
 
 /** A place in the queue, later a slot. */
-export class Ticket implements InLine {
+export class Ticket {
   readonly turn: QueuedTurn
   readonly principal: string
   readonly contextId: string
@@ -323,62 +321,8 @@ export class Ticket implements InLine {
   }
 }
 
-/** A turn in line, with the two keys of fairness. */
-interface InLine {
-  readonly principal: string
-  readonly contextId: string
-}
-
-/**
- * Lines of turns that wait. The next one goes round the principals, and within a principal round its contexts; within a
- * context the order is that of arrival.
- */
-class FairLines<T extends InLine> {
-  /** A Map keeps its order, so taking from the front and putting back goes round. */
-  readonly #lines = new Map<string, Map<string, T[]>>()
-
-  add(one: T): void {
-    const { principal, contextId } = one
-    const contexts = this.#lines.get(principal) ?? new Map<string, T[]>()
-    this.#lines.set(principal, contexts)
-    const line = contexts.get(contextId)
-    if (line) line.push(one)
-    else contexts.set(contextId, [one])
-  }
-
-  /** Nothing is kept of a turn that leaves, however long the others wait. */
-  remove(gone: T): void {
-    const { principal, contextId } = gone
-    const contexts = this.#lines.get(principal)
-    const line = contexts?.get(contextId)?.filter((one) => one !== gone)
-    if (!contexts || !line) return
-    if (line.length > 0) contexts.set(contextId, line)
-    else contexts.delete(contextId)
-    if (contexts.size === 0) this.#lines.delete(principal)
-  }
-
-  /** Takes out the next of a principal that may go. */
-  take(mayGo: (principal: string) => boolean): T | undefined {
-    for (const [principal, contexts] of this.#lines)
-      if (mayGo(principal)) return this.#takeOf(principal, contexts)
-    return undefined
-  }
-
-  #takeOf(principal: string, contexts: Map<string, T[]>): T | undefined {
-    for (const [contextId, line] of contexts) {
-      const one = line.shift()
-      contexts.delete(contextId)
-      if (line.length > 0) contexts.set(contextId, line)
-      this.#lines.delete(principal)
-      if (contexts.size > 0) this.#lines.set(principal, contexts)
-      return one
-    }
-    return undefined
-  }
-}
-
 /** What one principal has of what all share. */
-export interface Share {
+interface Share {
   readonly principal: string
   /** Its slots. */
   running: number
@@ -394,7 +338,7 @@ export interface Share {
  * The shares of principals that have something; the empty principal has none. The share that was found or taken last
  * stays while it is empty, until another one is found: most requests come from where the last one came.
  */
-export class Shares {
+class Shares {
   readonly #all = new Registry<Share>()
   #last: Share | undefined
 

@@ -1,4 +1,5 @@
 import { createDeferred, type Deferred } from '../shared/async.ts'
+import { FairQueue } from '../shared/fair-share.ts'
 import type { Store } from '../store/store.ts'
 
 /** How many deliveries are attempted at once. */
@@ -7,12 +8,6 @@ export interface DeliveryLimits {
   readonly total?: number
   /** To one host, for one principal; 8 if absent. */
   readonly perHost?: number
-}
-
-/** How many may run at once. */
-interface SlotLimits extends Required<DeliveryLimits> {
-  /** How many replicas live, which share the places of a host; 1 if absent. */
-  replicas?(): number
 }
 
 /** Where a delivery goes, and for which principal. */
@@ -30,9 +25,10 @@ interface DeliveryHost {
   readonly name: string
   readonly principal: DeliveryPrincipal
   running: number
+  /** Deliveries that run or wait. */
+  pending: number
   /** How many may run at once; fewer than `perHost` where it was slow. */
   limit: number
-  readonly waiting: Set<Deferred<FreePlace>>
 }
 
 /** The principal that deliveries are counted for. */
@@ -40,8 +36,12 @@ interface DeliveryPrincipal {
   readonly name: string
   running: number
   readonly hosts: Map<string, DeliveryHost>
-  /** Hosts with waiters, in the order of their turns. */
-  readonly waiting: Set<DeliveryHost>
+}
+
+/** A delivery that waits for a place. */
+interface WaitingDelivery {
+  readonly host: DeliveryHost
+  readonly place: Deferred<FreePlace>
 }
 
 /**
@@ -51,14 +51,16 @@ interface DeliveryPrincipal {
  * rule holds also while no other principal waits.
  */
 export class Slots {
-  readonly #limits: SlotLimits
+  readonly #limits: Required<DeliveryLimits>
+  readonly #replicas: () => number
   readonly #hosts: DeliveryHosts
-  /** Principals with waiters, in the order of their turns. */
-  readonly #waiting = new Set<DeliveryPrincipal>()
+  readonly #waiting = new FairQueue<WaitingDelivery, DeliveryPrincipal, DeliveryHost>()
   #running = 0
 
-  constructor(limits: SlotLimits) {
+  /** @param replicas How many replicas live, which share the places of a host. */
+  constructor(limits: Required<DeliveryLimits>, replicas: () => number = () => 1) {
     this.#limits = limits
+    this.#replicas = replicas
     this.#hosts = new DeliveryHosts(limits.perHost)
   }
 
@@ -71,12 +73,12 @@ export class Slots {
     signal.throwIfAborted()
     const host = this.#hosts.find(addressee)
     const place = createDeferred<FreePlace>()
-    host.waiting.add(place)
-    host.principal.waiting.add(host)
-    this.#waiting.add(host.principal)
+    const delivery = { host, place }
+    host.pending++
+    this.#waiting.add(delivery, host.principal, host)
     const giveUp = (): void => {
-      if (!this.#leave(host, place)) return
-      this.#hosts.rest(host)
+      if (!this.#waiting.remove(delivery, host.principal, host)) return
+      this.#hosts.leave(host)
       place.reject(signal.reason)
     }
     signal.addEventListener('abort', giveUp, { once: true })
@@ -90,32 +92,23 @@ export class Slots {
 
   /** One place came free, or one waiter came: at most one can be served. A principal that is passed over has places. */
   #serve(): void {
-    const { total, perHost, replicas = () => 1 } = this.#limits
-    if (this.#running >= total) return
-    for (const principal of this.#waiting) {
-      if (principal.running >= total - this.#running) continue
-      for (const host of principal.waiting) {
-        const [next] = host.waiting
-        // A host is one for all replicas: each has its part of the host's places, and one at least.
-        const share = Math.max(1, Math.floor(perHost / replicas()))
-        if (!next || host.running >= Math.min(host.limit, share)) continue
-        this.#start(host, next)
-        return
-      }
-    }
+    const free = this.#limits.total - this.#running
+    if (free <= 0) return
+    // A host is one for all replicas: each has its part of the host's places, and one at least.
+    const perHost = Math.max(1, Math.floor(this.#limits.perHost / this.#replicas()))
+    const next = this.#waiting.take(
+      (principal) => principal.running < free,
+      (host) => host !== undefined && host.running < Math.min(host.limit, perHost),
+    )
+    if (next) this.#start(next)
   }
 
-  #start(host: DeliveryHost, next: Deferred<FreePlace>): void {
-    const { principal } = host
+  #start({ host, place }: WaitingDelivery): void {
     host.running++
-    principal.running++
+    host.principal.running++
     this.#running++
-    this.#leave(host, next)
-    // To the end: the others come first now.
-    if (principal.waiting.delete(host)) principal.waiting.add(host)
-    if (this.#waiting.delete(principal)) this.#waiting.add(principal)
     let done = false
-    next.resolve((outcome) => {
+    place.resolve((outcome) => {
       if (done) return
       done = true
       this.#free(host, outcome)
@@ -128,18 +121,9 @@ export class Slots {
     this.#running--
     if (outcome === 'timeout') host.limit = Math.max(1, host.limit >> 1)
     else if (outcome === 'answered') host.limit = Math.min(this.#limits.perHost, host.limit + 1)
-    this.#hosts.rest(host)
+    this.#hosts.leave(host)
     this.#serve()
     if (outcome === 'answered') this.#serve() // it may have gained one
-  }
-
-  /** Ends the wait of one; false where it has ended. */
-  #leave(host: DeliveryHost, place: Deferred<FreePlace>): boolean {
-    if (!host.waiting.delete(place)) return false
-    const { principal } = host
-    if (host.waiting.size === 0) principal.waiting.delete(host)
-    if (principal.waiting.size === 0) this.#waiting.delete(principal)
-    return true
   }
 }
 
@@ -161,21 +145,21 @@ class DeliveryHosts {
   find({ principal: owner, host: name }: Addressee): DeliveryHost {
     let principal = this.#principals.get(owner)
     if (!principal) {
-      principal = { name: owner, running: 0, hosts: new Map(), waiting: new Set() }
+      principal = { name: owner, running: 0, hosts: new Map() }
       this.#principals.set(owner, principal)
     }
     let host = principal.hosts.get(name)
     if (!host) {
-      host = { name, principal, running: 0, limit: this.#perHost, waiting: new Set() }
+      host = { name, principal, running: 0, pending: 0, limit: this.#perHost }
       principal.hosts.set(name, host)
     }
     this.#slow.delete(host)
     return host
   }
 
-  /** Forgets a host to which nothing goes any more; a slow one later than others. */
-  rest(host: DeliveryHost): void {
-    if (host.running > 0 || host.waiting.size > 0) return
+  /** A delivery is over, or given up. A host to which nothing goes any more is forgotten, a slow one later than others. */
+  leave(host: DeliveryHost): void {
+    if (--host.pending > 0) return
     if (host.limit < this.#perHost) this.#slow.add(host)
     else this.#forget(host)
     const [oldest] = this.#slow

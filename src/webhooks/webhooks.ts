@@ -186,12 +186,10 @@ class DeliveryParts implements DeliveryContext {
   }
 
   get slots(): Slots {
-    this.#slots ??= new Slots({
-      total: 64,
-      perHost: 8,
-      ...this.#options.limits,
-      replicas: () => this.store.feed?.replicas ?? 1,
-    })
+    this.#slots ??= new Slots(
+      { total: 64, perHost: 8, ...this.#options.limits },
+      () => this.store.feed?.replicas ?? 1,
+    )
     return this.#slots
   }
 }

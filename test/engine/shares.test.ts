@@ -1,53 +1,59 @@
 import { expect, test } from 'vitest'
 import { PrincipalCache } from '../../src/engine/send.ts'
-import { type Share, Shares, TurnQueue } from '../../src/engine/turn-queue.ts'
+import { TurnQueue } from '../../src/engine/turn-queue.ts'
+
+/** A queue, and what enters it. */
+function createScene() {
+  const queue = new TurnQueue({ slots: 4 })
+  return {
+    queue,
+    enter: (principal: string) => queue.enter({ principal, contextId: 'c', start() {} }),
+  }
+}
 
 test('each principal has its own share, and nobody in particular has none', () => {
-  const shares = new Shares()
-  const ann = taken(shares, 'user ann')
-  ann.turns = 1
-  const bob = taken(shares, 'user bob')
-  bob.turns = 1
-  expect(shares.find('user ann')).toBe(ann)
-  expect(shares.take('user bob')).toBe(bob)
-  expect(bob).not.toBe(ann)
-  expect(shares.take('')).toBeUndefined()
-  expect(shares.find('')).toBeUndefined()
+  const { enter } = createScene()
+  const ann = enter('user ann')
+  const bob = enter('user bob')
+  expect(ann.share).toBeDefined()
+  expect(enter('user ann').share).toBe(ann.share)
+  expect(enter('user bob').share).toBe(bob.share)
+  expect(bob.share).not.toBe(ann.share)
+  expect(enter('').share).toBeUndefined()
 })
 
 test('a share that holds nothing is forgotten once another is looked for', () => {
-  const shares = new Shares()
-  const ann = taken(shares, 'user ann')
-  ann.bytes = 7
-  const bob = taken(shares, 'user bob')
-  bob.turns = 1
-  expect(shares.find('user ann')).toBe(ann)
-  ann.bytes = 0
-  shares.tidy(ann)
-  expect(shares.find('user ann')).toBe(ann)
-  expect(shares.find('user bob')).toBe(bob)
-  expect(shares.find('user ann')).toBeUndefined()
-  expect(shares.take('user ann')).not.toBe(ann)
+  const { queue, enter } = createScene()
+  const message = { principal: 'user ann', bytes: 7 }
+  queue.hold(message)
+  const first = enter('user ann')
+  first.leave()
+  enter('user bob')
+  const second = enter('user ann')
+  expect(second.share).toBe(first.share)
+  second.leave()
+  queue.release(message)
+  const third = enter('user ann')
+  expect(third.share).toBe(first.share)
+  third.leave()
+  enter('user bob')
+  expect(enter('user ann').share).not.toBe(first.share)
 })
 
 test('a share that is not the last one looked for is forgotten at once', () => {
-  const shares = new Shares()
-  const ann = taken(shares, 'user ann')
-  ann.turns = 1
-  shares.take('user bob')
-  ann.turns = 0
-  shares.tidy(ann)
-  expect(shares.find('user ann')).toBeUndefined()
+  const { enter } = createScene()
+  const first = enter('user ann')
+  enter('user bob')
+  first.leave()
+  expect(enter('user ann').share).not.toBe(first.share)
 })
 
 test('a turn that has left leaves nothing behind of its principal', () => {
-  const queue = new TurnQueue({ slots: 4 })
-  const enter = (principal: string) => queue.enter({ principal, contextId: 'c', start() {} })
+  const { enter } = createScene()
   const first = enter('user ann')
-  const { share } = first
   first.leave()
   enter('user bob')
-  expect(enter('user ann').share).not.toBe(share)
+  expect(enter('user ann').share).not.toBe(first.share)
 })
 
 test('a call is named after its own user or address, whoever called before', () => {
@@ -63,9 +69,3 @@ test('a call is named after its own user or address, whoever called before', () 
   for (const [call, name] of [...calls, ...calls.toReversed()])
     expect(principals.of(call)).toBe(name)
 })
-
-function taken(shares: Shares, principal: string): Share {
-  const share = shares.take(principal)
-  if (!share) throw new Error(`${principal} has no share`)
-  return share
-}

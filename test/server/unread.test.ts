@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import type { ServerOptions } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { SharedBudget } from '../../src/shared/budget.ts'
+import { SharedBudget } from '../../src/shared/fair-share.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
 
 const mib = 1024 * 1024

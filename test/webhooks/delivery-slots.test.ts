@@ -42,7 +42,7 @@ describe('slots', () => {
   ])(
     'of %i replicas give one its part of a host, and one place at least',
     async (replicas, places) => {
-      const slots = new Slots({ total: 64, perHost: 8, replicas: () => replicas })
+      const slots = new Slots({ total: 64, perHost: 8 }, () => replicas)
       let given = 0
       for (let i = 0; i < 10; i++) void slots.take(at('a'), idle).then(() => given++)
       await turn()

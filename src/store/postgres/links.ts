@@ -1,6 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { backoffMs, retry } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
+import { FairQueue } from '../../shared/fair-share.ts'
 import {
   attemptMsOf,
   connectDatabase,
@@ -201,7 +202,8 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
   const answerMs = attemptMsOf(options.leaseMs)
   const links = Array.from({ length: count }, () => new DatabaseLink(options, answerMs))
   const free = [...links]
-  const waiting = new WaitingStatements()
+  /** The names of statements take turns, so that many of one kind delay no other kind. */
+  const waiting = new FairQueue<(link: DatabaseLink) => void>()
   let closed = false
 
   async function take({ name = '' }: SqlStatement): Promise<DatabaseLink> {
@@ -210,11 +212,11 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
     if (link) return link
     if (waiting.size >= maxWaiting)
       throw new A2AError('unavailable', 'The task store is overloaded', { why: 'storeDown' })
-    return new Promise((resolve) => waiting.add(name, resolve))
+    return new Promise((resolve) => waiting.add(resolve, name))
   }
 
   function giveBack(link: DatabaseLink): void {
-    const next = waiting.shift()
+    const next = waiting.take()
     if (next) next(link)
     else free.push(link)
   }
@@ -252,30 +254,6 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
       closed = true
       await Promise.all(links.map((link) => link.close()))
     },
-  }
-}
-
-/** Statements that wait for a connection. Their names take turns, so that many of one kind delay no other kind. */
-class WaitingStatements {
-  readonly #byName = new Map<string, ((link: DatabaseLink) => void)[]>()
-  size = 0
-
-  add(name: string, resume: (link: DatabaseLink) => void): void {
-    const same = this.#byName.get(name)
-    if (same) same.push(resume)
-    else this.#byName.set(name, [resume])
-    this.size++
-  }
-
-  shift(): ((link: DatabaseLink) => void) | undefined {
-    for (const [name, same] of this.#byName) {
-      const resume = same.shift()
-      this.#byName.delete(name)
-      if (same.length > 0) this.#byName.set(name, same)
-      this.size--
-      return resume
-    }
-    return undefined
   }
 }
 
