@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from './clock.ts'
+import { FairQueue } from './fair-share.ts'
 
 /** A promise and the functions that settle it. */
 export interface Deferred<T> {
@@ -61,95 +62,23 @@ function callAll(): void {
  */
 export function myTurn(principal = ''): Promise<void> {
   return new Promise((resolve) => {
-    const line = lines.get(principal)
-    if (line) line.push(resolve)
-    else if (lines.set(principal, [resolve]).size === 1) afterTick(letNext)
+    waiting.add(resolve, principal)
+    if (waiting.size === 1) afterTick(letNext)
   })
 }
 
-/** The work that waits, by principal; the one that is first in the map is next. */
-const lines = new Map<string, (() => void)[]>()
+/** The long work that waits for its turn, and what holds all of it back. Both are the module's own, as the tick is. */
+const waiting = new FairQueue<() => void>()
+const holds: (() => boolean)[] = []
+
+/** Lets no long work continue in a tick in which this says so: the process has something to do that is more urgent. */
+export function holdLongWorkWhile(isBusy: () => boolean): void {
+  holds.push(isBusy)
+}
 
 function letNext(): void {
-  if (thisIteration().defers) {
-    afterTick(letNext)
-    return
-  }
-  for (const [principal, line] of lines) {
-    lines.delete(principal)
-    line.shift()?.()
-    if (line.length > 0) lines.set(principal, line) // behind the others
-    break
-  }
-  if (lines.size > 0) afterTick(letNext)
-}
-
-/**
- * Node accepts one connection in each iteration of the event loop (libuv since 1.45). While iterations are long, new
- * connections wait in the kernel's queue, a caller's behind those of a flood. So requests begin for 5 ms of an iteration,
- * and after a long iteration in which a connection came, requests and long work wait while further ones are accepted: for
- * 60 ms, and then not again for 20 ms, so that a flood of connections cannot stop the work either.
- */
-const pace = { beginMs: 5, longMs: 10, acceptMs: 60, workMs: 20 }
-
-/** One iteration of the event loop: from its callbacks of `setImmediate` to those of the next. */
-interface Iteration {
-  readonly begunAt: number
-  readonly defers: boolean
-}
-
-let iteration: Iteration | undefined
-let hasAccepted = false
-let defers = false
-let acceptsUntil = 0
-let worksUntil = 0
-
-function thisIteration(): Iteration {
-  if (iteration) return iteration
-  soon(endIteration)
-  iteration = { begunAt: systemClock.elapsed(), defers }
-  return iteration
-}
-
-function endIteration(): void {
-  const now = systemClock.elapsed()
-  const wasLong = iteration !== undefined && now - iteration.begunAt >= pace.longMs
-  if (hasAccepted && wasLong && now >= worksUntil) {
-    acceptsUntil = now + pace.acceptMs
-    worksUntil = acceptsUntil + pace.workMs
-  }
-  defers = hasAccepted && now < acceptsUntil
-  hasAccepted = false
-  iteration = undefined
-}
-
-/** Notes that a server has accepted a connection. */
-export function connectionAccepted(): void {
-  hasAccepted = true
-}
-
-/** Requests that wait to begin, in the order in which they came. */
-let begins: (() => void)[] = []
-
-/** Begins a request: at once, or in a later iteration of the event loop where this one has no time left for it. */
-export function beginRequest(begin: () => void): void {
-  if (begins.length === 0 && mayBegin()) begin()
-  else if (begins.push(begin) === 1) soon(beginNext)
-}
-
-function mayBegin(): boolean {
-  if (!iteration) return !thisIteration().defers // the first of an iteration needs no look at the clock
-  return !iteration.defers && systemClock.elapsed() - iteration.begunAt < pace.beginMs
-}
-
-function beginNext(): void {
-  let next = 0
-  try {
-    while (next < begins.length && mayBegin()) begins[next++]?.()
-  } finally {
-    begins = begins.slice(next)
-    if (begins.length > 0) soon(beginNext)
-  }
+  if (!holds.some((isBusy) => isBusy())) waiting.take()?.()
+  if (waiting.size > 0) afterTick(letNext)
 }
 
 /** Long work that can pause: it yields wherever it may, several times in a millisecond. */

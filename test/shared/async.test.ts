@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
 import {
-  beginRequest,
-  connectionAccepted,
   createDeferred,
   myTurn,
   type PausableWork,
@@ -65,59 +63,4 @@ test('long work runs in slices of 5 ms, one in a tick, and short work without a 
   expect(await runInSlices(counting(18), { clock })).toBe('done')
   isDone = true
   expect(steps.filter(Boolean)).toEqual([1, 5, 5, 5, 2])
-})
-
-/** Holds the event loop for so long. */
-function hold(ms: number): void {
-  const end = performance.now() + ms
-  while (performance.now() < end);
-}
-
-const iteration = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
-test('requests begin for 5 ms of an iteration, and the others in the next ones, in their order', async () => {
-  await iteration()
-  const begun: string[] = []
-  const request = (name: string) => (): void => {
-    begun.push(name)
-    hold(6)
-  }
-  for (const name of ['a', 'b', 'c']) beginRequest(request(name))
-  expect(begun).toEqual(['a'])
-  await iteration()
-  expect(begun).toEqual(['a', 'b'])
-  await iteration()
-  expect(begun).toEqual(['a', 'b', 'c'])
-  beginRequest(request('d'))
-  while (begun.length < 4) await iteration()
-  expect(begun).toEqual(['a', 'b', 'c', 'd'])
-})
-
-test('after a long iteration requests and long work wait while connections come, but not for ever', async () => {
-  const isDeferred = async (): Promise<boolean> => {
-    beginRequest(() => hold(12))
-    connectionAccepted()
-    await iteration()
-    const done: string[] = []
-    beginRequest(() => done.push('request'))
-    void myTurn().then(() => done.push('long work'))
-    const atOnce = [...done]
-    while (done.length < 2) {
-      connectionAccepted()
-      await iteration()
-    }
-    return atOnce.length === 0
-  }
-  const deferred: boolean[] = []
-  for (let i = 0; i < 5; i++) deferred.push(await isDeferred())
-  expect(deferred).toContain(true)
-
-  // Without connections nothing waits, however long an iteration was.
-  await iteration()
-  await iteration()
-  beginRequest(() => hold(12))
-  await iteration()
-  const done: string[] = []
-  beginRequest(() => done.push('request'))
-  expect(done).toEqual(['request'])
 })

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import type { Socket } from 'node:net'
 import { A2AError } from '../../protocol/errors.ts'
-import { connectionAccepted } from '../../shared/async.ts'
-import type { Clock } from '../../shared/clock.ts'
+import { holdLongWorkWhile, soon } from '../../shared/async.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
 
 /** The connections of a server. */
 export interface Connections {
@@ -43,7 +43,7 @@ export function createConnections({ max, writeTimeoutMs, clock }: ConnectionOpti
   }
 
   function add(socket: Socket): ClientConnection {
-    connectionAccepted()
+    pace.connectionAccepted()
     const connection = new ClientConnection(socket, order++)
     known.set(socket, connection)
     if (socket.destroyed) return connection
@@ -280,3 +280,81 @@ function signalOf(socket: Socket): AbortSignal {
   setMaxListeners(0, controller.signal)
   return controller.signal
 }
+
+const paceMs = { begin: 5, long: 10, accept: 60, work: 20 }
+
+/**
+ * Node accepts one connection in each iteration of the event loop (libuv since 1.45). While iterations are long, new
+ * connections wait in the kernel's queue, a caller's behind those of a flood. So requests begin for 5 ms of an iteration,
+ * and after a long iteration in which a connection came, requests and long work wait while further ones are accepted: for
+ * 60 ms, and then not again for 20 ms, so that a flood of connections cannot stop the work either. An iteration lasts from
+ * its callbacks of `setImmediate` to those of the next.
+ */
+class Pace {
+  /** When the first request or long work of this iteration came; undefined before. */
+  #begunAt: number | undefined
+  #hasAccepted = false
+  /** Whether the work of this iteration waits. */
+  #defers = false
+  #acceptsUntil = 0
+  #worksUntil = 0
+  /** Requests that wait to begin, in the order in which they came. */
+  #waiting: (() => void)[] = []
+  readonly #beginNext = (): void => this.#beginWaiting()
+  readonly #endIteration = (): void => this.#end()
+
+  constructor() {
+    holdLongWorkWhile(() => {
+      if (this.#begunAt === undefined) this.#start()
+      return this.#defers
+    })
+  }
+
+  /** Notes that a server has accepted a connection. */
+  connectionAccepted(): void {
+    this.#hasAccepted = true
+  }
+
+  /** Begins a request: at once, or in a later iteration of the event loop where this one has no time left for it. */
+  beginRequest(begin: () => void): void {
+    if (this.#waiting.length === 0 && this.#mayBegin()) begin()
+    else if (this.#waiting.push(begin) === 1) soon(this.#beginNext)
+  }
+
+  #mayBegin(): boolean {
+    if (this.#begunAt !== undefined)
+      return !this.#defers && systemClock.elapsed() - this.#begunAt < paceMs.begin
+    this.#start() // the first of an iteration needs no further look at the clock
+    return !this.#defers
+  }
+
+  #start(): void {
+    soon(this.#endIteration)
+    this.#begunAt = systemClock.elapsed()
+  }
+
+  #end(): void {
+    const now = systemClock.elapsed()
+    const wasLong = this.#begunAt !== undefined && now - this.#begunAt >= paceMs.long
+    if (this.#hasAccepted && wasLong && now >= this.#worksUntil) {
+      this.#acceptsUntil = now + paceMs.accept
+      this.#worksUntil = this.#acceptsUntil + paceMs.work
+    }
+    this.#defers = this.#hasAccepted && now < this.#acceptsUntil
+    this.#hasAccepted = false
+    this.#begunAt = undefined
+  }
+
+  #beginWaiting(): void {
+    let next = 0
+    try {
+      while (next < this.#waiting.length && this.#mayBegin()) this.#waiting[next++]?.()
+    } finally {
+      this.#waiting = this.#waiting.slice(next)
+      if (this.#waiting.length > 0) soon(this.#beginNext)
+    }
+  }
+}
+
+/** The pace of the process: its servers share one event loop. */
+export const pace: Pace = new Pace()

@@ -8,7 +8,7 @@ import {
   isStreamed,
 } from '../../bindings/http.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { beginRequest, soon } from '../../shared/async.ts'
+import { soon } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Mutable } from '../../shared/json.ts'
 import { type Logger, toLogger } from '../../shared/log.ts'
@@ -30,6 +30,7 @@ import {
   type Connections,
   createConnections,
   type Exchange,
+  pace,
 } from './connections.ts'
 
 /** How requests of `node:http` are read and answered. */
@@ -258,7 +259,7 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
     const bytes = this.#whole ?? joined(this.#body?.chunks)
     const request = this.#toRequest(bytes.toString('utf8'))
     if (!this.isJson) request.bytes = bytes
-    beginRequest(() => {
+    pace.beginRequest(() => {
       if (!this.#connection.isFlooded) this.#answer(request)
       this.#release()
     })
