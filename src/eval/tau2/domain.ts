@@ -4,7 +4,7 @@ import { parseTasks } from '../domain/replay.ts'
 import { airlineKind } from './airline/domain.ts'
 import { toJson } from './bridge.ts'
 import { type DataFiles, type DataOptions, openData } from './data.ts'
-import { openWorld, type Tau2Environment, type WorldParts } from './environment.ts'
+import { openWorld, type Tau2Environment } from './environment.ts'
 import type { DomainKind } from './kind.ts'
 import { mockKind } from './mock/domain.ts'
 import { tau2Prompts } from './prompts.ts'
@@ -44,31 +44,22 @@ export async function loadTau2Domain(name: string, options?: DataOptions): Promi
   const policy = kind.policy.compose(
     await Promise.all(kind.policy.files.map((file) => files.text(file))),
   )
-  const [parts, tasks] = [await readWorld(kind, files), await readTasks(files)]
+  const { agent, user } = kind
+  const bases = {
+    agent: createBase(agent.database, await files.value(agent.file)),
+    user: user && createBase(user.database, await files.value(user.file)),
+  }
+  const tasks = await readTasks(files)
   const splits = await readSplits(files)
-  const open = (task: EvalTask): Promise<Tau2Environment> => openWorld(parts, task)
   return {
     name,
     policy,
     tasks,
     splits,
     defaultSplit: 'base',
-    open,
+    open: (task) => openWorld(kind, bases, task),
     manifest: files.manifest(),
     prompts: tau2Prompts,
-  }
-}
-
-async function readWorld(kind: DomainKind, files: DataFiles): Promise<WorldParts> {
-  const { agent, user, sync } = kind
-  const half = async (one: typeof agent): Promise<WorldParts['agent']> => ({
-    toolkit: one.toolkit,
-    base: createBase(one.database, await files.value(one.file)),
-  })
-  return {
-    agent: await half(agent),
-    ...(user && { user: await half(user) }),
-    ...(sync && { sync }),
   }
 }
 

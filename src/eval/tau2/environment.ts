@@ -7,35 +7,25 @@ import type {
   ToolOutcome,
 } from '../domain/domain.ts'
 import { replayHistory } from '../domain/replay.ts'
-import { toAnswer } from './answer.ts'
 import { dictFromJson, fromJson, toJson } from './bridge.ts'
+import type { DomainKind } from './kind.ts'
+import { dumps } from './python/dumps.ts'
 import { attributeError, PythonError, valueError } from './python/error.ts'
-import { typeName, type Value } from './python/value.ts'
+import { repr } from './python/text.ts'
+import { isDict, isList, typeName, type Value } from './python/value.ts'
 import type { ToolWords } from './schemas.ts'
 import type { Base } from './state/base.ts'
 import { openDatabase } from './state/database.ts'
 import { runMethod, type Self, type Toolkit, useTool } from './toolkit.ts'
-
-/** One half of a domain: its tools, and the data that they work on. */
-interface Half {
-  readonly toolkit: Toolkit
-  readonly base: Base
-}
-
-/** What a domain's worlds are made of. */
-export interface WorldParts {
-  readonly agent: Half
-  /** Absent where the user has no tools. */
-  readonly user?: Half
-  /** Brings the two halves in line; a throw inside a call is that call's answer. */
-  readonly sync?: (agent: Self, user: Self) => void
-}
 
 /** A world of a tau2 domain; besides the contract it says how much of the data it had to copy. */
 export interface Tau2Environment extends Environment {
   /** Tells how much of the data it had to copy. */
   copies(): { readonly rows: number; readonly total: number }
 }
+
+/** The data of a domain as it was loaded; that of the user is absent where the user has no tools. */
+export type DomainBases = { readonly agent: Base; readonly user: Base | undefined }
 
 interface Side {
   readonly toolkit: Toolkit
@@ -49,8 +39,12 @@ interface Sides {
 }
 
 /** A fresh world in a task's initial state: its data, its actions, its message history, with a sync after each. */
-export async function openWorld(parts: WorldParts, task: EvalTask): Promise<Tau2Environment> {
-  const sides = openSides(parts)
+export async function openWorld(
+  kind: DomainKind,
+  bases: DomainBases,
+  task: EvalTask,
+): Promise<Tau2Environment> {
+  const sides = openSides(kind, bases)
   sides.sync()
   const { initialization_data: data, ...initial } = task.initial_state ?? {}
   if (data?.agent_data) update(sides.assistant, sides.user, fromJson(data.agent_data))
@@ -62,8 +56,9 @@ export async function openWorld(parts: WorldParts, task: EvalTask): Promise<Tau2
   return environment
 }
 
-function openSides({ agent, user, sync }: WorldParts): Sides {
-  const [agentSide, userSide] = [openSide(agent), user && openSide(user)]
+function openSides({ agent, user, sync }: DomainKind, bases: DomainBases): Sides {
+  const agentSide = openSide(agent.toolkit, bases.agent)
+  const userSide = user && bases.user && openSide(user.toolkit, bases.user)
   return {
     assistant: agentSide,
     user: userSide,
@@ -73,7 +68,7 @@ function openSides({ agent, user, sync }: WorldParts): Sides {
   }
 }
 
-function openSide({ toolkit, base }: Half): Side {
+function openSide(toolkit: Toolkit, base: Base): Side {
   return { toolkit, self: { db: openDatabase(base), attributes: toolkit.attributes() } }
 }
 
@@ -163,4 +158,19 @@ function runFunction(
 function needUser(sides: Sides): Side {
   if (!sides.user) throw attributeError(null, 'update_db')
   return sides.user
+}
+
+/**
+ * What a tool's value is to its caller (`to_json_str`): a string as it is, everything else as JSON. Numbers outside of a
+ * model become strings, so that a bare 15.1 reads `"15.1"` and one inside an order `15.1`.
+ */
+function toAnswer(value: Value | undefined): string {
+  return typeof value === 'string' ? value : dumps(prepare(value ?? null))
+}
+
+function prepare(value: Value): Value {
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return repr(value)
+  if (isList(value)) return value.map(prepare)
+  return isDict(value) ? new Map([...value].map(([key, item]) => [key, prepare(item)])) : value
 }

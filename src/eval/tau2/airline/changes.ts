@@ -1,11 +1,12 @@
 /** The airline's tools that change something. Checks come before changes, in tau2's order. */
 
 import { deepCopy, type Model } from '../model/model.ts'
-import { add, isLess, multiply, subtract } from '../python/arithmetic.ts'
+import { add, isLess, multiply, type Numeric, subtract } from '../python/arithmetic.ts'
 import { attributeError, keyError, valueError } from '../python/error.ts'
 import { iterate, keyOf, length } from '../python/methods.ts'
 import { str } from '../python/text.ts'
 import { equals, type Instance, isDict, type Value } from '../python/value.ts'
+import type { SharedRow } from '../state/table.ts'
 import type { Self, Tools } from '../toolkit.ts'
 import {
   airlineUsersOf,
@@ -17,20 +18,22 @@ import {
   reservationsOf,
 } from './lookup.ts'
 import {
+  type AirlinePaymentMethod,
+  type AirlineUser,
   airlinePaymentModel,
   certificateModel,
   type FlightInfo,
   flightInfoModel,
+  type Payment,
   passengerModel,
   type Reservation,
   type ReservationFlight,
   reservationFlightModel,
   reservationModel,
 } from './models.ts'
-import { checkPayments, deduct, payForUpdate } from './payment.ts'
 import type { airlineWords } from './words.ts'
 
-type Changes = Pick<
+type AirlineChanges = Pick<
   Tools<typeof airlineWords>,
   | 'book_reservation'
   | 'cancel_reservation'
@@ -41,7 +44,7 @@ type Changes = Pick<
 >
 
 /** The tools that change something. */
-export const airlineChanges: Changes = {
+export const airlineChanges: AirlineChanges = {
   book_reservation(self, args) {
     const { user_id, cabin, insurance, nonfree_baggages } = args
     const infos = toModels(flightInfoModel, args.flights)
@@ -209,4 +212,60 @@ function keptFlight(
 
 function total(flights: readonly ReservationFlight[]): bigint {
   return flights.reduce((sum, { price }) => sum + price, 0n)
+}
+
+/** Pays for a change of a reservation; a gift card is charged before the payment is checked, as in tau2. */
+function payForUpdate(
+  self: Self,
+  user: SharedRow<AirlineUser>,
+  { payment_id, price }: { readonly payment_id: Value; readonly price: Value },
+): Payment | undefined {
+  const method = findMethod(user, payment_id)
+  if (!method) throw valueError('Payment method not found')
+  if (method.source === 'certificate')
+    throw valueError('Certificate cannot be used to update reservation')
+  if (method.source === 'gift_card') {
+    if (isLess(method.amount, price)) throw valueError('Gift card balance is not enough')
+    const own = airlineUsersOf(self).edit(user.user_id).payment_methods.get(method.id)
+    if (own?.source === 'gift_card') own.amount = subtract(own.amount, price, '-=')
+  }
+  return equals(price, 0n) ? undefined : airlinePaymentModel.create({ payment_id, amount: price })
+}
+
+/** A payment method of a user, to read. */
+function findMethod(
+  user: SharedRow<AirlineUser>,
+  id: Value,
+): SharedRow<AirlinePaymentMethod> | undefined {
+  const key = keyOf(id)
+  return key === undefined ? undefined : user.payment_methods.get(key)
+}
+
+/** The payments of a booking must be the user's own, have the balance, and add up. */
+function checkPayments(
+  user: SharedRow<AirlineUser>,
+  payments: readonly Payment[],
+  price: Numeric,
+): void {
+  for (const { payment_id, amount } of payments) {
+    const method = findMethod(user, payment_id)
+    if (!method) throw valueError(`Payment method ${payment_id} not found`)
+    if (method.source !== 'credit_card' && isLess(method.amount, amount))
+      throw valueError(`Not enough balance in payment method ${payment_id}`)
+  }
+  const paid = payments.reduce((sum, { amount }) => sum + amount, 0n)
+  if (!equals(paid, price))
+    throw valueError(
+      `Payment amount does not add up, total price is ${str(price)}, but paid ${str(paid)}`,
+    )
+}
+
+/** Charges gift cards and uses certificates up. */
+function deduct(user: AirlineUser, payments: readonly Payment[]): void {
+  for (const { payment_id, amount } of payments) {
+    const method = user.payment_methods.get(payment_id)
+    if (!method) throw keyError(payment_id)
+    if (method.source === 'gift_card') method.amount = subtract(method.amount, amount)
+    else if (method.source === 'certificate') user.payment_methods.delete(payment_id)
+  }
 }

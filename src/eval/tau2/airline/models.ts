@@ -26,7 +26,7 @@ interface Name extends Instance {
 }
 
 /** A postal address. */
-interface Address extends Instance {
+interface AirlineAddress extends Instance {
   address1: string
   address2: string | null
   city: string
@@ -42,7 +42,7 @@ export interface Payment extends Instance {
 }
 
 /** A credit card. */
-interface CreditCard extends Instance {
+interface AirlineCreditCard extends Instance {
   source: 'credit_card'
   id: string
   brand: string
@@ -50,7 +50,7 @@ interface CreditCard extends Instance {
 }
 
 /** A gift card. */
-interface GiftCard extends Instance {
+interface AirlineGiftCard extends Instance {
   source: 'gift_card'
   id: string
   amount: Numeric
@@ -64,7 +64,7 @@ interface Certificate extends Instance {
 }
 
 /** What a user pays with. */
-export type AirlinePaymentMethod = CreditCard | GiftCard | Certificate
+export type AirlinePaymentMethod = AirlineCreditCard | AirlineGiftCard | Certificate
 
 /** A passenger. */
 interface Passenger extends Instance {
@@ -127,7 +127,7 @@ export interface FlightInfo extends Instance {
 export interface AirlineUser extends Instance {
   user_id: string
   name: Name
-  address: Address
+  address: AirlineAddress
   email: string
   dob: string
   payment_methods: Map<string, AirlinePaymentMethod>
@@ -161,7 +161,7 @@ export const airportModel: Model<AirportCode> = model<AirportCode>('AirportCode'
 })
 
 const name: Model<Name> = model<Name>('Name', { first_name: strType, last_name: strType })
-const address: Model<Address> = model<Address>('Address', {
+const address: Model<AirlineAddress> = model<AirlineAddress>('Address', {
   address1: strType,
   address2: orNone(optionalType(strType)),
   city: strType,
@@ -176,13 +176,13 @@ export const airlinePaymentModel: Model<Payment> = model<Payment>('Payment', {
   amount: int,
 })
 
-const creditCard: Model<CreditCard> = model<CreditCard>('CreditCard', {
+const creditCard: Model<AirlineCreditCard> = model<AirlineCreditCard>('CreditCard', {
   source: literal('credit_card'),
   id: strType,
   brand: strType,
   last_four: strType,
 })
-const giftCard: Model<GiftCard> = model<GiftCard>('GiftCard', {
+const giftCard: Model<AirlineGiftCard> = model<AirlineGiftCard>('GiftCard', {
   source: literal('gift_card'),
   id: strType,
   amount: float,

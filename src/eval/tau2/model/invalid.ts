@@ -23,7 +23,7 @@ export class Invalid {
 }
 
 /** What a check gives. */
-export type Checked = Value | Invalid
+export type CheckedValue = Value | Invalid
 
 /** A single fault at the place of the check. */
 export function invalid(type: string, message: string, input: Value): Invalid {

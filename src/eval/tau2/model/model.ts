@@ -9,7 +9,7 @@ import {
   sortedFields,
   type Value,
 } from '../python/value.ts'
-import { at, type Checked, Invalid, type Issue, invalid, validationError } from './invalid.ts'
+import { at, type CheckedValue, Invalid, type Issue, invalid, validationError } from './invalid.ts'
 import type { FieldType } from './types.ts'
 
 /** A field with a default, which is taken as it is: pydantic does not check defaults. */
@@ -19,7 +19,7 @@ interface Defaulted {
 }
 
 /** The fields of a model, in their order. */
-type Fields<T> = {
+type ModelFields<T> = {
   readonly [K in Exclude<keyof T, symbol>]: FieldType | Defaulted
 }
 
@@ -35,7 +35,7 @@ export interface Model<T extends Instance> extends FieldType {
 /** Declares a model. With `extra: 'forbid'` an unknown field is a fault, else it is dropped. */
 export function model<T extends Instance>(
   name: string,
-  fields: Fields<T>,
+  fields: ModelFields<T>,
   { extra = 'ignore' }: { readonly extra?: 'ignore' | 'forbid' } = {},
 ): Model<T> {
   const table = Object.entries<FieldType | Defaulted>(fields)
@@ -91,7 +91,7 @@ function read(
   entries: ReadonlyMap<string, Value>,
   field: string,
   type: FieldType | Defaulted,
-): Checked {
+): CheckedValue {
   const value = entries.get(field)
   if ('make' in type) return value === undefined ? type.make() : type.type.check(value)
   return value === undefined ? invalid('missing', 'Field required', entries) : type.check(value)

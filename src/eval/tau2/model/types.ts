@@ -1,12 +1,12 @@
 /** The types of fields, with pydantic's lax coercion: `"3"` and `3.0` are an int, `3.5` is none. */
 import { type Dict, isDict, isList, type Value } from '../python/value.ts'
-import { at, type Checked, Invalid, type Issue, invalid } from './invalid.ts'
+import { at, type CheckedValue, Invalid, type Issue, invalid } from './invalid.ts'
 
 /** The type of a field: gives the value that the field holds, or `Invalid`. */
 export interface FieldType {
   /** What a fault of a union calls this member. */
   readonly label: string
-  check(value: Value): Checked
+  check(value: Value): CheckedValue
 }
 
 /** A string; nothing else is taken for one. */
@@ -128,7 +128,7 @@ export function union(...types: readonly FieldType[]): FieldType {
   }
 }
 
-function toInt(value: Value): Checked {
+function toInt(value: Value): CheckedValue {
   if (typeof value === 'bigint') return value
   if (typeof value === 'boolean') return value ? 1n : 0n
   if (typeof value === 'number') return intOfFloat(value)
@@ -140,7 +140,7 @@ function toInt(value: Value): Checked {
   return match[1] === '-' ? -size : size
 }
 
-function intOfFloat(value: number): Checked {
+function intOfFloat(value: number): CheckedValue {
   if (!Number.isFinite(value))
     return invalid('finite_number', 'Input should be a finite number', value)
   if (Number.isInteger(value)) return BigInt(value)
@@ -148,7 +148,7 @@ function intOfFloat(value: number): Checked {
   return invalid('int_from_float', words, value)
 }
 
-function toFloat(value: Value): Checked {
+function toFloat(value: Value): CheckedValue {
   if (typeof value === 'number') return value
   if (typeof value === 'bigint' || typeof value === 'boolean') return Number(value)
   const words = 'Input should be a valid number'
@@ -161,7 +161,7 @@ function toFloat(value: Value): Checked {
 const truths: ReadonlySet<string> = new Set(['1', 'on', 't', 'true', 'y', 'yes'])
 const untruths: ReadonlySet<string> = new Set(['0', 'off', 'f', 'false', 'n', 'no'])
 
-function toBool(value: Value): Checked {
+function toBool(value: Value): CheckedValue {
   if (typeof value === 'boolean') return value
   const text = typeof value === 'string' ? value.toLowerCase() : String(value)
   const isScalar =

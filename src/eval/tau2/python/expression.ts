@@ -33,7 +33,7 @@ function evaluate(expression: string): Result {
 }
 
 /** The work of an expression, done only when all of it has been read: a fault of syntax comes before any other. */
-type Run = () => Result
+type Evaluate = () => Result
 
 function tokenize(expression: string): string[] {
   const tokens = expression.match(/\d+\.?\d*|\.\d+|\*\*|\/\/|[-+*/().]/g) ?? []
@@ -50,7 +50,7 @@ function tokenize(expression: string): string[] {
   return tokens
 }
 
-function parseSum(parser: Parser, depth: number): Run {
+function parseSum(parser: Parser, depth: number): Evaluate {
   let left = parseProduct(parser, depth)
   for (let token = peek(parser); token === '+' || token === '-'; token = peek(parser)) {
     parser.at++
@@ -59,7 +59,7 @@ function parseSum(parser: Parser, depth: number): Run {
   return left
 }
 
-function parseProduct(parser: Parser, depth: number): Run {
+function parseProduct(parser: Parser, depth: number): Evaluate {
   let left = parseFactor(parser, depth)
   for (let token = peek(parser); isProduct(token); token = peek(parser)) {
     parser.at++
@@ -72,7 +72,7 @@ function isProduct(token: string | undefined): token is string {
   return token === '*' || token === '/' || token === '//'
 }
 
-function parseFactor(parser: Parser, depth: number): Run {
+function parseFactor(parser: Parser, depth: number): Evaluate {
   const token = peek(parser)
   if (token !== '+' && token !== '-') return parsePower(parser, depth)
   parser.at++
@@ -80,14 +80,14 @@ function parseFactor(parser: Parser, depth: number): Run {
   return () => sign(token, operand())
 }
 
-function parsePower(parser: Parser, depth: number): Run {
+function parsePower(parser: Parser, depth: number): Evaluate {
   const base = parseCalls(parser, depth)
   if (peek(parser) !== '**') return base
   parser.at++
   return binary('**', base, parseFactor(parser, depth))
 }
 
-function parseCalls(parser: Parser, depth: number): Run {
+function parseCalls(parser: Parser, depth: number): Evaluate {
   let callee = parseAtom(parser, depth)
   while (peek(parser) === '(') {
     const [called, give] = [callee, parseArgument(parser, depth)]
@@ -117,7 +117,7 @@ function parseArgument(parser: Parser, depth: number): (callee: Result) => void 
   }
 }
 
-function parseAtom(parser: Parser, depth: number): Run {
+function parseAtom(parser: Parser, depth: number): Evaluate {
   const token = peek(parser)
   if (token !== undefined && /\d/.test(token)) {
     parser.at++
@@ -147,7 +147,7 @@ function stuck(parser: Parser, depth: number): PythonError {
   return syntaxError(`invalid syntax${comma}`)
 }
 
-function binary(symbol: string, left: Run, right: Run): Run {
+function binary(symbol: string, left: Evaluate, right: Evaluate): Evaluate {
   return () => {
     const [a, b] = [left(), right()]
     if (a === 'tuple' || b === 'tuple') return tupleResult(symbol, a, b)

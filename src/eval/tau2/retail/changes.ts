@@ -28,7 +28,7 @@ import {
 } from './models.ts'
 import type { retailWords } from './words.ts'
 
-type Changes = Pick<
+type RetailChanges = Pick<
   Tools<typeof retailWords>,
   | 'cancel_pending_order'
   | 'exchange_delivered_order_items'
@@ -40,7 +40,7 @@ type Changes = Pick<
 >
 
 /** The tools that change something. */
-export const retailChanges: Changes = {
+export const retailChanges: RetailChanges = {
   cancel_pending_order(self, { order_id, reason }) {
     if (getOrder(self, order_id).status !== 'pending')
       throw valueError('Non-pending order cannot be cancelled')

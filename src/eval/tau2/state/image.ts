@@ -9,12 +9,12 @@ import type { Instance } from '../python/value.ts'
 import type { BaseTable, RowKey, TableType } from './table.ts'
 
 /** The rows of a world that differ from the base, by table: changed ones and added ones. */
-type Changes = ReadonlyMap<string, ReadonlyMap<RowKey, Instance>>
+type ChangedRows = ReadonlyMap<string, ReadonlyMap<RowKey, Instance>>
 
 /** The hashed text of a database as it was loaded. */
 export interface Image {
   /** The hash of the base with these rows in the place of its own. */
-  hash(changes: Changes): string
+  hash(changes: ChangedRows): string
 }
 
 interface Span {

@@ -74,7 +74,7 @@ export interface Bill extends Instance {
 }
 
 /** A postal address. */
-interface Address extends Instance {
+interface TelecomAddress extends Instance {
   street: string
   city: string
   state: string
@@ -95,7 +95,7 @@ export interface Customer extends Instance {
   date_of_birth: string
   email: string
   phone_number: string
-  address: Address
+  address: TelecomAddress
   account_status: string
   payment_methods: PaymentMethod[]
   line_ids: string[]
@@ -109,7 +109,7 @@ const forbid = { extra: 'forbid' } as const
 const none = { date: orNone(optionalType(date)), datetime: orNone(optionalType(datetime)) }
 const empty = (): Value => []
 
-const address: Model<Address> = model<Address>(
+const address: Model<TelecomAddress> = model<TelecomAddress>(
   'Address',
   { street: strType, city: strType, state: strType, zip_code: strType },
   forbid,

@@ -4,7 +4,7 @@ import { roundHalfEven } from '../python/float.ts'
 import { isTruthy, type Value } from '../python/value.ts'
 import type { SharedRow } from '../state/table.ts'
 import type { Self } from '../toolkit.ts'
-import { type ApnSettings, apnModel, type Phone, type Surroundings } from './user-models.ts'
+import { type ApnSettings, apnModel, type Phone, type PhoneSurroundings } from './user-models.ts'
 
 /** The phone, to read. */
 export function phoneOf({ db }: Self): SharedRow<Phone> {
@@ -19,15 +19,15 @@ export function editPhone({ db }: Self): Phone {
 }
 
 /** What is around the user, to read. */
-export function surroundingsOf({ db }: Self): SharedRow<Surroundings> {
-  const found = db.table<Surroundings>('surroundings').get(0)
+export function surroundingsOf({ db }: Self): SharedRow<PhoneSurroundings> {
+  const found = db.table<PhoneSurroundings>('surroundings').get(0)
   if (!found) throw attributeError({ type: db.name }, 'surroundings')
   return found
 }
 
 /** What is around the user, to change. */
-export function editSurroundings({ db }: Self): Surroundings {
-  return db.table<Surroundings>('surroundings').edit(0)
+export function editSurroundings({ db }: Self): PhoneSurroundings {
+  return db.table<PhoneSurroundings>('surroundings').edit(0)
 }
 
 /** The phone's access point settings; a wrong value that was assigned raises when an attribute is read from it. */

@@ -69,7 +69,7 @@ interface PaymentRequest extends Instance {
 }
 
 /** Where the user is and what the network grants. */
-export interface Surroundings extends Instance {
+export interface PhoneSurroundings extends Instance {
   name: Value
   phone_number: Value
   is_abroad: Value
@@ -187,7 +187,7 @@ const usualSignals = [
   ['5G', 'excellent'],
 ] as const
 
-const surroundings: Model<Surroundings> = model<Surroundings>(
+const surroundings: Model<PhoneSurroundings> = model<PhoneSurroundings>(
   'UserSurroundings',
   {
     name: orNone(optionalType(strType)),
