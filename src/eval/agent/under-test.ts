@@ -111,50 +111,10 @@ export interface AgentUnderTest {
   warnings(): readonly string[]
 }
 
-/** What asking needs: the way from one simulation to the agent, and what is measured on it. */
-interface AskContext {
-  readonly endpoint: Endpoint
-  /** The simulation's client: one for all its messages, so that a wire once chosen is kept. */
-  readonly client: () => Promise<A2AClient>
-  readonly metrics: MetricsCollector
-  readonly counter: TokenCounter
-  readonly clock: Clock
-  readonly log: Logger
-  readonly turnstile?: Turnstile
-}
-
 /** Makes the agent under test for one simulation. */
 export function createAgentUnderTest(options: AgentUnderTestOptions): AgentUnderTest {
   checkOptions('createA2AAgent', options, agentOptions)
-  const { endpoint, introduction, metrics, log, strict = false } = options
-  let opened: Promise<A2AClient> | undefined
-  const client = (): Promise<A2AClient> => (opened ??= endpoint.client(metrics))
-  const context: AskContext = { clock: systemClock, counter: estimator, ...options, client }
-  const warnings = new Set<string>()
-
-  return {
-    async getInitState(history = []) {
-      return initialState(history, await endpoint.discover())
-    },
-    async generateNextMessage(input, state, signal) {
-      const message = toA2A(input, state, introduction)
-      log.debug({ message, contextId: state.contextId }, 'to the agent')
-      const sent = { ...state, requestCount: state.requestCount + 1 }
-      try {
-        const answer = await askAgent(context, { message, state, signal })
-        log.debug({ answer }, 'from the agent')
-        const next = nextIds(answer)
-        if (state.contextId !== undefined && next.contextId !== state.contextId)
-          warnings.add(`The agent changed its context from ${state.contextId} to ${next.contextId}`)
-        const reply = toSpoken(answer, state, strict)
-        return [reply, stateAfter(sent, [...(isResults(input) ? input : [input]), reply], next)]
-      } catch (error) {
-        throw withState(error, sent)
-      }
-    },
-    metrics,
-    warnings: () => [...warnings],
-  }
+  return new MeasuredAgent(options)
 }
 
 const agentOptions: OptionTable<AgentUnderTestOptions> = {
@@ -168,52 +128,124 @@ const agentOptions: OptionTable<AgentUnderTestOptions> = {
   strict: 'boolean',
 }
 
-interface AgentQuestion {
-  readonly message: Message
-  /** The state before the message. */
-  readonly state: A2AAgentState
-  readonly signal: AbortSignal
-}
+/** An agent whose every request is measured. */
+class MeasuredAgent implements AgentUnderTest {
+  readonly metrics: MetricsCollector
+  readonly #options: AgentUnderTestOptions
+  readonly #clock: Clock
+  readonly #counter: TokenCounter
+  readonly #warnings = new Set<string>()
+  /** One client for all messages of the simulation, so that a wire once chosen is kept. */
+  #client: Promise<A2AClient> | undefined
 
-/**
- * Sends a message and gives its answer, which must come within the config's timeout, however many requests it takes.
- * Every request is measured; a task that is not waited for any more is cancelled.
- *
- * @throws SimulationFault that says which side failed.
- */
-async function askAgent(context: AskContext, question: AgentQuestion): Promise<Task | Message> {
-  const { endpoint, metrics, clock, counter } = context
-  const { message, state } = question
-  const client = await context.client()
-  const card = await endpoint.discover()
-  const limit = timeLimit(endpoint.config.timeout, clock)
-  const signal = AbortSignal.any([question.signal, limit.signal])
-  const measured = metrics.begin()
-  let taskId: string | undefined
-  const onTask = (id: string): void => {
-    taskId = id
+  constructor(options: AgentUnderTestOptions) {
+    this.metrics = options.metrics
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#counter = options.counter ?? estimator
   }
-  try {
-    const answer = await exchange(client, { message, card, signal, onTask })
-    await context.turnstile?.()
-    measured.end(tokensOf(question, answer, counter), answer.contextId ?? state.contextId)
-    return answer
-  } catch (error) {
+
+  async getInitState(history: readonly ConversationMessage[] = []): Promise<A2AAgentState> {
+    return initialState(history, await this.#options.endpoint.discover())
+  }
+
+  async generateNextMessage(
+    input: AgentInput,
+    state: A2AAgentState,
+    signal: AbortSignal,
+  ): Promise<readonly [SpokenMessage, A2AAgentState]> {
+    const { introduction, log, strict = false } = this.#options
+    const message = toA2A(input, state, introduction)
+    log.debug({ message, contextId: state.contextId }, 'to the agent')
+    const sent = { ...state, requestCount: state.requestCount + 1 }
+    try {
+      const answer = await this.#ask(message, state, signal)
+      log.debug({ answer }, 'from the agent')
+      const next = nextIds(answer)
+      if (state.contextId !== undefined && next.contextId !== state.contextId)
+        this.#warnings.add(
+          `The agent changed its context from ${state.contextId} to ${next.contextId}`,
+        )
+      const reply = toSpoken(answer, state, strict)
+      return [reply, stateAfter(sent, [...(isResults(input) ? input : [input]), reply], next)]
+    } catch (error) {
+      throw withState(error, sent)
+    }
+  }
+
+  warnings(): readonly string[] {
+    return [...this.#warnings]
+  }
+
+  /**
+   * Sends a message and gives its answer, which must come within the config's timeout, however many requests it takes.
+   * A task that is not waited for any more is cancelled.
+   *
+   * @throws SimulationFault that says which side failed.
+   */
+  async #ask(message: Message, state: A2AAgentState, outer: AbortSignal): Promise<Task | Message> {
+    const { endpoint, turnstile } = this.#options
+    const counter = this.#counter
+    this.#client ??= endpoint.client(this.metrics)
+    const client = await this.#client
+    const card = await endpoint.discover()
+    const limit = timeLimit(this.#clock, endpoint.config.timeout)
+    const signal = AbortSignal.any([outer, limit.signal])
+    const measured = this.metrics.begin()
+    let taskId: string | undefined
+    const onTask = (id: string): void => {
+      taskId = id
+    }
+    try {
+      const answer = await exchange(client, { message, card, signal, onTask })
+      await turnstile?.()
+      const tokens = this.#tokensOf(message, answer, state)
+      measured.end(tokens, answer.contextId ?? state.contextId)
+      return answer
+    } catch (error) {
+      const input = tokensIn(message.parts, counter)
+      measured.fail(error, state.contextId, { input, source: counter.source })
+      const fault = toSimulationFault(error, measured.lastStatus())
+      if (signal.aborted && taskId !== undefined) await this.#giveUp(client, taskId)
+      throw fault
+    } finally {
+      limit.clear()
+    }
+  }
+
+  #tokensOf(message: Message, answer: Task | Message, state: A2AAgentState): ExchangeTokens {
+    const usage = reportedUsage(answer)
+    if (usage) return { ...usage, source: 'reported' }
+    const counter = this.#counter
     const input = tokensIn(message.parts, counter)
-    measured.fail(error, state.contextId, { input, source: counter.source })
-    const fault = toSimulationFault(error, measured.lastStatus())
-    if (signal.aborted && taskId !== undefined) await giveUp(context, client, taskId)
-    throw fault
-  } finally {
-    limit.clear()
+    return { input, output: tokensIn(newParts(answer, state), counter), source: counter.source }
+  }
+
+  /** Cancels a task that is not waited for any more; the result does not matter to the score. */
+  async #giveUp(client: A2AClient, taskId: string): Promise<void> {
+    const measured = this.metrics.begin()
+    const limit = timeLimit(this.#clock, 2)
+    try {
+      const task = await client.cancelTask(taskId, { signal: limit.signal })
+      measured.end({ source: 'estimate' }, task.contextId)
+    } catch (error) {
+      measured.fail(error, undefined)
+      const reason = messageOf(error)
+      this.#options.log.debug({ taskId, reason }, 'could not cancel an abandoned task')
+    } finally {
+      limit.clear()
+    }
   }
 }
 
-function timeLimit(seconds: number, clock: Clock): { readonly signal: AbortSignal; clear(): void } {
+/** A signal that fires after so many seconds, unless it is cleared before. */
+export function timeLimit(
+  clock: Clock,
+  seconds: number,
+  fault: () => Error = () => new A2ATimeoutError(`No answer within ${seconds} s`),
+): { readonly signal: AbortSignal; clear(): void } {
   const controller = new AbortController()
-  const clear = clock.after(seconds * 1000, () =>
-    controller.abort(new A2ATimeoutError(`No answer within ${seconds} s`)),
-  )
+  const clear = clock.after(seconds * 1000, () => controller.abort(fault()))
   return { signal: controller.signal, clear }
 }
 
@@ -277,44 +309,11 @@ function checkState(task: Task): Task {
   throw new SimulationFault('agent_error', `The agent's task ended as ${state}${words}`)
 }
 
-function tokensOf(
-  { message, state }: AgentQuestion,
-  answer: Task | Message,
-  counter: TokenCounter,
-): ExchangeTokens {
-  const usage = reportedUsage(answer)
-  if (usage) return { ...usage, source: 'reported' }
-  return {
-    input: tokensIn(message.parts, counter),
-    output: tokensIn(newParts(answer, state), counter),
-    source: counter.source,
-  }
-}
-
 /** The tokens of a message's text and data. */
 export function tokensIn(parts: readonly Part[], counter: TokenCounter): number {
   const texts = parts.map((part) => ('text' in part ? part.text : ''))
   const data = parts.map((part) => ('data' in part ? JSON.stringify(part.data) : ''))
   return countAll(counter, [...texts, ...data])
-}
-
-/** Cancels a task that is not waited for any more; the result does not matter to the score. */
-async function giveUp(
-  { metrics, clock, log }: AskContext,
-  client: A2AClient,
-  taskId: string,
-): Promise<void> {
-  const measured = metrics.begin()
-  const limit = timeLimit(2, clock)
-  try {
-    const task = await client.cancelTask(taskId, { signal: limit.signal })
-    measured.end({ source: 'estimate' }, task.contextId)
-  } catch (error) {
-    measured.fail(error, undefined)
-    log.debug({ taskId, reason: messageOf(error) }, 'could not cancel an abandoned task')
-  } finally {
-    limit.clear()
-  }
 }
 
 function toSpoken(answer: Task | Message, state: A2AAgentState, strict: boolean): SpokenMessage {

@@ -3,20 +3,18 @@ import { join } from 'node:path'
 import { toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import { toA2A } from '../agent/messages.ts'
-import { type Endpoint, openEndpoint, tokensIn } from '../agent/under-test.ts'
+import { openEndpoint, tokensIn } from '../agent/under-test.ts'
 import { createTurnstile, ValidationError } from '../base.ts'
 import { spoken } from '../domain/domain.ts'
-import { createTokenCounter, measureLag, type TokenCounter } from '../metrics.ts'
+import { createTokenCounter, measureLag } from '../metrics.ts'
 import type { EvalResults, TaskBaseline } from '../results/results.ts'
 import { initialState, isMeasured, isSuccess, type Simulation } from '../results/simulation.ts'
-import type { Scorer } from '../scorers/scorer.ts'
 import {
   createJournal,
   createMetricsLog,
   doNothingBaseline,
   type Journal,
   lockedJournal,
-  type MetricsLog,
   reopenJournal,
   saveResults,
   toResults,
@@ -26,6 +24,7 @@ import {
   type EvaluationBounds,
   type EvaluationOptions,
   type EvaluationPlan,
+  type Progress,
 } from './plan.ts'
 import { greeting, type SimulationContext, simulate } from './simulate.ts'
 
@@ -42,27 +41,22 @@ export async function runEvaluation(
   { rules, takeRoom }: EvaluationBounds = {},
 ): Promise<EvalResults> {
   const plan = createPlan(options)
-  const endpoint = openEndpoint(plan.config, {
-    ...{ log: plan.log, clock: plan.clock },
-    ...(rules && { rules }),
-  })
+  const { log, clock, prices } = plan
+  const endpoint = openEndpoint(plan.config, { log, clock, ...(rules && { rules }) })
   try {
     await endpoint.discover(options.signal)
     const journal = await openJournal(options, plan)
     const metricsLog = createMetricsLog(options.saveTo)
     for (const record of endpoint.discoveryMetrics()) metricsLog.write(record)
     try {
-      const { prices, scorers } = options
       const counter = options.counter ?? (await createTokenCounter())
-      const baseline = await warmUp(plan, { endpoint, counter, scorers })
+      const turnstile = createTurnstile()
+      const run = { ...plan, endpoint, counter, turnstile, takeRoom, metricsLog }
+      const baseline = await warmUp(run)
       const lagOf = measureLag()
-      const simulations = await runJobs(options, plan, {
-        ...{ endpoint, journal, metricsLog, counter, takeRoom },
-      })
+      const simulations = await runJobs(run, journal, options)
       const harness_lag = lagOf()
-      const { head } = journal
-      const finished = { endpoint, head, simulations, baseline, harness_lag, prices }
-      const results = await toResults(plan, finished)
+      const results = await toResults(run, journal.head, { simulations, baseline, harness_lag })
       if (options.saveTo !== undefined) await saveResults(options.saveTo, results, prices)
       return results
     } finally {
@@ -78,11 +72,7 @@ async function openJournal(
   { saveTo, resume, id = newId() }: EvaluationOptions,
   plan: EvaluationPlan,
 ): Promise<Journal> {
-  const head = {
-    id,
-    timestamp: toTimestamp(plan.clock.now()),
-    config_hash: plan.hash,
-  }
+  const head = { id, timestamp: toTimestamp(plan.clock.now()), config_hash: plan.hash }
   if (saveTo === undefined) {
     if (resume) throw new ValidationError('To resume, say where the results are')
     return { head, finished: [], append: async () => {}, close: async () => {} }
@@ -94,20 +84,12 @@ async function openJournal(
   )
 }
 
-interface WarmUp {
-  readonly endpoint: Endpoint
-  readonly counter: TokenCounter
-  readonly scorers: readonly Scorer[] | undefined
-}
-
 /**
  * Does once, before anything is measured, what the first simulations would pay for: opens and scores worlds, which gives
  * the baseline, and counts the tokens of what opens every conversation. The agent hears nothing of it.
  */
-async function warmUp(
-  { domain, tasks }: EvaluationPlan,
-  { endpoint, counter, scorers }: WarmUp,
-): Promise<readonly TaskBaseline[]> {
+async function warmUp(run: SimulationContext): Promise<readonly TaskBaseline[]> {
+  const { domain, tasks, endpoint, counter, scorers } = run
   const baseline = await doNothingBaseline(domain, tasks, scorers)
   const [first] = tasks
   // A world that does not open is reported by the simulations that need it.
@@ -121,67 +103,31 @@ async function warmUp(
   return baseline
 }
 
-interface RunParts {
-  readonly endpoint: Endpoint
-  readonly journal: Journal
-  readonly metricsLog: MetricsLog
-  readonly counter: TokenCounter
-  readonly takeRoom: EvaluationBounds['takeRoom']
-}
-
 async function runJobs(
+  run: SimulationContext,
+  journal: Journal,
   options: EvaluationOptions,
-  plan: EvaluationPlan,
-  { journal, ...running }: RunParts,
 ): Promise<readonly Simulation[]> {
-  const context = createContext(options, plan, running)
+  const { jobs, clock } = run
   const done = new Map(journal.finished.filter(isMeasured).map((one) => [keyOf(one), one]))
-  const open = plan.jobs.filter((job) => !done.has(keyOf({ ...job, task_id: job.task.id })))
-  const started = plan.clock.elapsed()
+  const open = jobs.filter((job) => !done.has(keyOf({ ...job, task_id: job.task.id })))
+  const started = clock.elapsed()
   let finished = 0
-  await runPool(open, options.maxConcurrency ?? 3, async (job) => {
-    const simulation = await simulate(context, job)
+  await runPool(open, run.maxConcurrency, async (job) => {
+    const simulation = await simulate(run, job)
     await journal.append(simulation)
     done.set(keyOf(simulation), simulation)
     finished += 1
-    const pace = (plan.clock.elapsed() - started) / finished / 1000
+    const pace = (clock.elapsed() - started) / finished / 1000
     options.onProgress?.({
       done: done.size,
-      total: plan.jobs.length,
+      total: jobs.length,
       ...score([...done.values()]),
       eta: Math.round(pace * (open.length - finished)),
       simulation,
     })
   })
-  return plan.jobs.flatMap((job) => done.get(keyOf({ ...job, task_id: job.task.id })) ?? [])
-}
-
-function createContext(
-  options: EvaluationOptions,
-  { domain, user, clock, log, maxSteps, maxErrors, strict }: EvaluationPlan,
-  { endpoint, metricsLog, counter, takeRoom }: Omit<RunParts, 'journal'>,
-): SimulationContext {
-  const { judge, scorers = [], prices, signal = new AbortController().signal } = options
-  return {
-    domain,
-    endpoint,
-    user,
-    ...(judge && { judge }),
-    scorers,
-    ...(prices && { prices }),
-    counter,
-    maxSteps,
-    maxErrors,
-    taskTimeout: options.taskTimeout ?? 600,
-    maxRetries: options.maxRetries ?? 1,
-    strict,
-    clock,
-    log,
-    signal,
-    turnstile: createTurnstile(),
-    takeRoom,
-    metricsLog,
-  }
+  return jobs.flatMap((job) => done.get(keyOf({ ...job, task_id: job.task.id })) ?? [])
 }
 
 /** A simulation is the same when its trial, task and seed are (tau2's key). */
@@ -211,11 +157,7 @@ async function runPool<T>(
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
-function score(done: readonly Simulation[]): {
-  successes: number
-  scored: number
-  cost: number | null
-} {
+function score(done: readonly Simulation[]): Pick<Progress, 'successes' | 'scored' | 'cost'> {
   const rewards = done.flatMap(({ reward_info: { reward } }) => (reward === null ? [] : [reward]))
   const costs = done.flatMap(({ agent_cost }) => (agent_cost === null ? [] : [agent_cost]))
   return {

@@ -21,7 +21,6 @@ import type { AgentCard } from '../../protocol/types.ts'
 import type { Logger } from '../../shared/log.ts'
 import { checkArgument } from '../../shared/options.ts'
 import { lockFile } from '../../store/sqlite/open.ts'
-import type { Endpoint } from '../agent/under-test.ts'
 import { isJsonObject, tryParse, ValidationError } from '../base.ts'
 import { type Domain, type EvalTask, spoken } from '../domain/domain.ts'
 import { historyOf } from '../domain/replay.ts'
@@ -46,7 +45,7 @@ import type { Simulation } from '../results/simulation.ts'
 import { scoreConversation } from '../scorers/built-in.ts'
 import type { Scorer } from '../scorers/scorer.ts'
 import type { AttemptedJob, EvaluationPlan } from './plan.ts'
-import { greeting } from './simulate.ts'
+import { greeting, type SimulationContext } from './simulate.ts'
 
 /** A journal open for appending. */
 export interface Journal {
@@ -183,27 +182,22 @@ export function createMetricsLog(directory: string | undefined): MetricsLog {
   }
 }
 
-/** A run that is over. */
-interface Finished {
-  readonly endpoint: Endpoint
-  readonly head: JournalHead
-  readonly simulations: readonly Simulation[]
-  readonly baseline: readonly TaskBaseline[]
-  readonly harness_lag: LoopLag
-  readonly prices: PriceTable | undefined
-}
-
 /** The document of a finished run. */
-export async function toResults(plan: EvaluationPlan, finished: Finished): Promise<EvalResults> {
-  const { endpoint, head, baseline, harness_lag, prices } = finished
-  const simulations = withSharedContexts(finished.simulations, plan.log)
+export async function toResults(
+  run: SimulationContext,
+  { id, timestamp }: JournalHead,
+  measured: Pick<EvalResults, 'simulations' | 'baseline'> & { readonly harness_lag: LoopLag },
+): Promise<EvalResults> {
+  const { endpoint, prices } = run
+  const { baseline, harness_lag } = measured
+  const simulations = withSharedContexts(measured.simulations, run.log)
   const discovery_metrics = endpoint.discoveryMetrics().map(toDict)
   return {
     format: 'corral-eval/1',
-    id: head.id,
-    timestamp: head.timestamp,
-    info: toInfo(plan, await endpoint.discover()),
-    tasks: plan.tasks.map(withoutScript),
+    id,
+    timestamp,
+    info: toInfo(run, await endpoint.discover()),
+    tasks: run.tasks.map(withoutScript),
     simulations,
     baseline,
     discovery_metrics,

@@ -107,6 +107,9 @@ export interface EvaluationPlan {
   readonly config: A2AConfig
   readonly domain: Domain
   readonly user: UserSimulator
+  readonly judge: Judge | undefined
+  readonly scorers: readonly Scorer[]
+  readonly prices: PriceTable | undefined
   readonly tasks: readonly EvalTask[]
   /** Trial by trial, each in the order of the tasks. */
   readonly jobs: readonly Job[]
@@ -115,9 +118,13 @@ export interface EvaluationPlan {
   readonly seed: number
   readonly maxSteps: number
   readonly maxErrors: number
+  readonly maxConcurrency: number
+  readonly taskTimeout: number
+  readonly maxRetries: number
   readonly strict: boolean
   readonly clock: Clock
   readonly log: Logger
+  readonly signal: AbortSignal
 }
 
 /**
@@ -128,18 +135,20 @@ export interface EvaluationPlan {
 export function createPlan(options: EvaluationOptions): EvaluationPlan {
   checkOptions('runEvaluation', options, evaluationOptions)
   const config = createA2AConfig(options.agent)
-  const { domain = kestrel, user = scriptedUser, numTrials = 1, seed = 300 } = options
-  const { maxSteps = 200, maxErrors = 10, strict = false } = options
-  const { log = silent, clock = systemClock } = options
+  const { domain = kestrel, user = scriptedUser, judge, scorers = [], prices } = options
+  const { numTrials = 1, seed = 300, maxSteps = 200, maxErrors = 10, strict = false } = options
+  const { maxConcurrency = 3, taskTimeout = 600, maxRetries = 1 } = options
+  const { log = silent, clock = systemClock, signal = new AbortController().signal } = options
   checkNumbers(options)
-  checkScorers(options.scorers ?? [])
+  checkScorers(scorers)
   const tasks = selectTasks(domain, user, options)
   const jobs = trialSeeds(seed, numTrials).flatMap((trialSeed, trial) =>
     tasks.map((task): Job => ({ task, trial, seed: trialSeed })),
   )
   const hash = configHash(options, { domain, user, config })
-  const limits = { numTrials, seed, maxSteps, maxErrors, strict }
-  return { config, domain, user, tasks, jobs, hash, ...limits, log, clock }
+  const limits = { maxSteps, maxErrors, maxConcurrency, taskTimeout, maxRetries }
+  const measured = { config, domain, user, judge, scorers, prices, tasks, jobs, hash }
+  return { ...measured, ...limits, numTrials, seed, strict, log, clock, signal }
 }
 
 /** What the options of a run may be. Those that are `any` have a check of their own. */

@@ -1,12 +1,16 @@
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import type { Logger } from '../../shared/log.ts'
-import { type AgentUnderTest, createAgentUnderTest, type Endpoint } from '../agent/under-test.ts'
+import {
+  type AgentUnderTest,
+  createAgentUnderTest,
+  type Endpoint,
+  timeLimit,
+} from '../agent/under-test.ts'
 import { messageOf, round, type Turnstile } from '../base.ts'
 import {
   type AgentInput,
   type ConversationMessage,
-  type Domain,
   type Environment,
   isToolCall,
   type Requestor,
@@ -33,31 +37,17 @@ import {
   type TerminationReason,
 } from '../results/simulation.ts'
 import { scoreConversation } from '../scorers/built-in.ts'
-import type { Judge, Scorer } from '../scorers/scorer.ts'
-import { isStop, type User, type UserSimulator } from '../users.ts'
+import { isStop, type User } from '../users.ts'
 import type { MetricsLog } from './journal.ts'
-import type { AttemptedJob, EvaluationBounds, Job } from './plan.ts'
+import type { AttemptedJob, EvaluationBounds, EvaluationPlan, Job } from './plan.ts'
 
-/** What all simulations of a run share. */
-export interface SimulationContext {
-  readonly domain: Domain
+/** What all simulations of a run share: its plan, and what measures it. */
+export interface SimulationContext extends EvaluationPlan {
   readonly endpoint: Endpoint
-  readonly user: UserSimulator
-  readonly judge?: Judge
-  readonly scorers: readonly Scorer[]
-  readonly prices?: PriceTable
   readonly counter: TokenCounter
-  readonly maxSteps: number
-  readonly maxErrors: number
-  readonly taskTimeout: number
-  readonly maxRetries: number
-  readonly strict: boolean
-  readonly clock: Clock
-  readonly log: Logger
-  readonly signal: AbortSignal
   readonly turnstile: Turnstile
   /** Bounds how much is held of what is said. */
-  readonly takeRoom?: EvaluationBounds['takeRoom']
+  readonly takeRoom: EvaluationBounds['takeRoom']
   /** Where every request's record is written as it comes. */
   readonly metricsLog: MetricsLog
 }
@@ -100,10 +90,12 @@ async function play(
   job: AttemptedJob,
   started: Start,
 ): Promise<Simulation> {
-  const { domain, signal } = context
+  const { domain, signal, clock, taskTimeout } = context
   await context.turnstile()
   const environment = await domain.open(job.task)
-  const limit = timeLimit(context)
+  // No simulation may hold up the run.
+  const late = `The simulation took longer than ${taskTimeout} s`
+  const limit = timeLimit(clock, taskTimeout, () => new SimulationFault('timeout', late))
   try {
     const { trial, seed, task } = job
     const history = historyOf(task)
@@ -125,33 +117,20 @@ async function play(
   }
 }
 
-/** No simulation may hold up the run: after the limit it ends as `timeout`. */
-function timeLimit({ taskTimeout, clock }: SimulationContext): {
-  signal: AbortSignal
-  clear(): void
-} {
-  const controller = new AbortController()
-  const fault = new SimulationFault('timeout', `The simulation took longer than ${taskTimeout} s`)
-  return {
-    signal: controller.signal,
-    clear: clock.after(taskTimeout * 1000, () => controller.abort(fault)),
-  }
-}
-
 function createAgent(
   context: SimulationContext,
   job: AttemptedJob,
   tools: Environment['tools'],
 ): AgentUnderTest {
-  const { domain, endpoint, clock, log, counter, strict, turnstile, metricsLog } = context
+  const { domain, config, endpoint, clock, log, counter, strict, turnstile, metricsLog } = context
   const metrics = createCollector({
-    endpoint: endpoint.config.endpoint,
+    endpoint: config.endpoint,
     clock,
     onRecord: (record) => metricsLog.write(record, job),
   })
   const introduction = { policy: domain.policy, tools }
-  const around = { log, clock, counter, turnstile }
-  return createAgentUnderTest({ endpoint, introduction, metrics, strict, ...around })
+  const measuring = { metrics, log, clock, counter, turnstile }
+  return createAgentUnderTest({ endpoint, introduction, strict, ...measuring })
 }
 
 interface SimulationEnd {
