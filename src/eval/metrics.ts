@@ -98,21 +98,14 @@ export function createCollector(options: CollectorOptions): MetricsCollector {
   const { endpoint, clock = systemClock, elapsed = () => clock.elapsed() } = options
   const records: MetricsDraft[] = []
 
-  function open(method: string): { readonly record: MetricsDraft; stop(): void } {
-    const started = elapsed()
-    const timestamp = toTimestamp(clock.now())
-    const record: MetricsDraft = { request_id: newId(), endpoint, method, latency_ms: 0, timestamp }
-    records.push(record)
-    const stop = (): void => {
-      record.latency_ms = elapsed() - started
-    }
-    return { record, stop }
-  }
-
   return {
     wrap: (send) => (request) => {
-      const { record, stop } = open(request.method)
-      return measure(send(request), record, stop)
+      const started = elapsed()
+      const timestamp = toTimestamp(clock.now())
+      const { method } = request
+      const record = { request_id: newId(), endpoint, method, latency_ms: 0, timestamp }
+      records.push(record)
+      return measure(send(request), record, () => elapsed() - started)
     },
     begin: () => createExchange(records, options.onRecord),
     records: () => records.map((record) => ({ ...record })),
@@ -121,19 +114,39 @@ export function createCollector(options: CollectorOptions): MetricsCollector {
 
 type AgentResponse = Awaited<ReturnType<HttpClient['send']>>
 
+/** The time of a request ends with the last byte of its answer. */
 async function measure(
   sent: Promise<AgentResponse>,
   record: MetricsDraft,
-  stop: () => void,
+  latency: () => number,
 ): Promise<AgentResponse> {
+  const stop = (): void => {
+    record.latency_ms = latency()
+  }
+  const broken = (error: unknown): never => {
+    mark(record, messageOf(error), 'connection')
+    throw error
+  }
   try {
     const reply = await sent
     record.status_code = reply.status
     if (reply.status >= 400) mark(record, `HTTP ${reply.status}`, 'status')
-    return measured(reply, record, stop)
+    return {
+      status: reply.status,
+      headers: reply.headers,
+      async *chunks() {
+        try {
+          yield* reply.chunks()
+        } catch (error) {
+          broken(error)
+        } finally {
+          stop()
+        }
+      },
+      text: () => reply.text().catch(broken).finally(stop),
+    }
   } catch (error) {
-    mark(record, messageOf(error), 'connection')
-    throw error
+    return broken(error)
   } finally {
     stop()
   }
@@ -146,29 +159,6 @@ function mark(
 ): void {
   record.error = error
   record.failed_at = at
-}
-
-/** The time of a request ends with the last byte of its answer. */
-function measured(reply: AgentResponse, record: MetricsDraft, stop: () => void): AgentResponse {
-  const failed = (error: unknown): never => {
-    mark(record, messageOf(error), 'connection')
-    throw error
-  }
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    try {
-      yield* reply.chunks()
-    } catch (error) {
-      failed(error)
-    } finally {
-      stop()
-    }
-  }
-  return {
-    status: reply.status,
-    headers: reply.headers,
-    chunks,
-    text: () => reply.text().catch(failed).finally(stop),
-  }
 }
 
 function createExchange(
@@ -403,8 +393,8 @@ function remembering(count: (text: string) => number): (text: string) => number 
   return (text) => {
     if (text.length < longText) return count(text)
     const tokens = known.get(text) ?? count(text)
-    if (!known.has(text) && known.size >= remembered)
-      for (const oldest of [...known.keys()].slice(0, 1)) known.delete(oldest)
+    const [oldest] = known.keys()
+    if (oldest !== undefined && !known.has(text) && known.size >= remembered) known.delete(oldest)
     known.set(text, tokens)
     return tokens
   }

@@ -1,4 +1,5 @@
 import { toPrintable } from '../shared/text.ts'
+import { tryParse } from './base.ts'
 import { type ConversationMessage, isToolCall } from './domain/domain.ts'
 import type { EvalResults } from './results/results.ts'
 import { isMeasured, isSuccess, type Simulation } from './results/simulation.ts'
@@ -60,7 +61,7 @@ ${simulations.map(transcript).join('\n')}
 }
 
 /** Text as HTML takes it, control characters written out. Everything that others wrote passes through here. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return toPrintable(text)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
@@ -132,15 +133,19 @@ function costWords(cost: EvalResults['summary']['cost']): string {
   return `$${cost.agent_usd}${each}`
 }
 
-function passTable({ summary }: EvalResults): string {
-  const rows = Object.entries(summary.pass_hat_k).map(([k, { value, low, high }]) => [
+function passTable(results: EvalResults): string {
+  const rows = passRows(results)
+  return rows.length > 0
+    ? htmlTable(['k', 'all k of k tries succeed', '95 % interval'], rows)
+    : '<p>Nothing was scored.</p>'
+}
+
+function passRows({ summary }: EvalResults): readonly (readonly string[])[] {
+  return Object.entries(summary.pass_hat_k).map(([k, { value, low, high }]) => [
     k,
     percent(value),
     `${percent(low)} to ${percent(high)}`,
   ])
-  return rows.length > 0
-    ? htmlTable(['k', 'all k of k tries succeed', '95 % interval'], rows)
-    : '<p>Nothing was scored.</p>'
 }
 
 /** A table with a head and rows of cells that are markup already. */
@@ -155,15 +160,12 @@ function taskTable({ simulations, baseline }: EvalResults): string {
   const idle = new Map(baseline.map(({ task_id, reward }) => [task_id, reward]))
   const rows = simulations.map((one) => {
     const outcome = outcomeOf(one)
-    const parts = Object.entries(one.reward_info.reward_breakdown)
-      .map(([name, value]) => `${name} ${value ?? 'unscored'}`)
-      .join(', ')
     return [
       `<a href="#${escapeHtml(anchor(one))}">${escapeHtml(one.task_id)}</a>`,
       String(one.trial + 1),
       `<span class="badge ${outcome}">${outcome}</span>`,
       escapeHtml(one.termination_reason),
-      escapeHtml(parts),
+      escapeHtml(partsOf(one)),
       String(idle.get(one.task_id) ?? 'unscored'),
       String(one.metrics_summary.total_requests),
     ]
@@ -174,6 +176,12 @@ function taskTable({ simulations, baseline }: EvalResults): string {
   )
 }
 
+function partsOf({ reward_info }: Simulation): string {
+  return Object.entries(reward_info.reward_breakdown)
+    .map(([name, value]) => `${name} ${value ?? 'unscored'}`)
+    .join(', ')
+}
+
 /** Tells what became of a simulation, for a reader. */
 export function outcomeOf(simulation: Simulation): SimulationOutcome {
   const { reward } = simulation.reward_info
@@ -182,7 +190,6 @@ export function outcomeOf(simulation: Simulation): SimulationOutcome {
   return isSuccess(reward) ? 'passed' : 'failed'
 }
 
-/** The place of a simulation in the page. */
 function anchor({ task_id, trial }: Pick<Simulation, 'task_id' | 'trial'>): string {
   return `sim-${trial + 1}-${task_id.replace(/[^\w-]/g, '_')}`
 }
@@ -205,7 +212,6 @@ function charts({ simulations }: EvalResults): string {
   return `${latency}\n${tokens}`
 }
 
-/** A chart of bars. */
 interface BarChart {
   readonly title: string
   /** Names of the values of each bar, from the bottom up. */
@@ -216,9 +222,9 @@ interface BarChart {
   readonly labelled?: boolean
 }
 
-/** A bar: its label, and its values from the bottom up. */
 interface Bar {
   readonly label: string
+  /** From the bottom up. */
   readonly values: readonly number[]
 }
 
@@ -303,9 +309,10 @@ function shortMs(ms: number): string {
 }
 
 function tokensOf({ protocol_metrics }: Simulation): readonly [number, number] {
-  const total = (key: 'input_tokens' | 'output_tokens'): number =>
-    protocol_metrics.reduce((sum, record) => sum + (record[key] ?? 0), 0)
-  return [total('input_tokens'), total('output_tokens')]
+  return [
+    sum(protocol_metrics.map((record) => record.input_tokens ?? 0)),
+    sum(protocol_metrics.map((record) => record.output_tokens ?? 0)),
+  ]
 }
 
 /** One simulation to open and read: what was said, what was called, and what the score is made of. */
@@ -352,21 +359,14 @@ function line(message: ConversationMessage): string {
 }
 
 function pretty(content: string): string {
-  try {
-    return JSON.stringify(JSON.parse(content), null, 1)
-  } catch {
-    return content
-  }
+  const value = tryParse(content)
+  return value === undefined ? content : JSON.stringify(value, null, 1)
 }
 
 /** Writes a run as Markdown, for a pull request or a step summary. */
 export function toMarkdown(results: EvalResults): string {
   const { info, summary, simulations } = results
   const { name, endpoint } = info.agent_info
-  const passes = Object.entries(summary.pass_hat_k).map(
-    ([k, { value, low, high }]) =>
-      `| ${k} | ${percent(value)} | ${percent(low)} to ${percent(high)} |`,
-  )
   return [
     `# Evaluation of ${escapeCell(name)} on ${escapeCell(info.environment_info.domain_name)}`,
     '',
@@ -374,15 +374,15 @@ export function toMarkdown(results: EvalResults): string {
     '',
     '| | |',
     '|---|---|',
-    ...headline(results).map(([label, value]) => `| ${label} | ${escapeCell(value)} |`),
+    ...headline(results).map(toRow),
     '',
     '| k | pass^k | 95 % interval |',
     '|---|---|---|',
-    ...passes,
+    ...passRows(results).map(toRow),
     '',
     '| task | trial | outcome | ended by | parts | seconds |',
     '|---|---|---|---|---|---|',
-    ...simulations.map(toRow),
+    ...simulations.map(cellsOf).map(toRow),
     ...(summary.unscored_tasks.length > 0
       ? ['', `Unscored: ${summary.unscored_tasks.map(escapeCell).join(', ')}`]
       : []),
@@ -397,20 +397,14 @@ function escapeCell(text: string): string {
     .replaceAll('<', '&lt;')
 }
 
-function toRow(simulation: Simulation): string {
-  const { task_id, trial, termination_reason, reward_info, duration } = simulation
-  const parts = Object.entries(reward_info.reward_breakdown)
-    .map(([name, value]) => `${name} ${value ?? 'unscored'}`)
-    .join(', ')
-  const cells = [
-    task_id,
-    `${trial + 1}`,
-    outcomeOf(simulation),
-    termination_reason,
-    parts,
-    `${duration}`,
-  ]
+function toRow(cells: readonly string[]): string {
   return `| ${cells.map(escapeCell).join(' | ')} |`
+}
+
+function cellsOf(simulation: Simulation): readonly string[] {
+  const { task_id, trial, termination_reason, duration } = simulation
+  const [outcome, parts] = [outcomeOf(simulation), partsOf(simulation)]
+  return [task_id, `${trial + 1}`, outcome, termination_reason, parts, `${duration}`]
 }
 
 const elements: Readonly<Record<SimulationOutcome, string>> = {
@@ -429,7 +423,7 @@ export function toJUnit(results: EvalResults): string {
   const cases = simulations.map((one) => toCase(one, info.environment_info.domain_name))
   const outcomes = simulations.map((one) => elements[outcomeOf(one)])
   const count = (kind: string): number => outcomes.filter((one) => one === kind).length
-  const seconds = simulations.reduce((sum, { duration }) => sum + duration, 0).toFixed(3)
+  const seconds = sum(simulations.map(({ duration }) => duration)).toFixed(3)
   const name = escapeHtml(`${info.environment_info.domain_name}: ${info.agent_info.name}`)
   const counts = `tests="${simulations.length}" failures="${count('failure')}" errors="${count('error')}" skipped="${count('skipped')}" time="${seconds}"`
   return [

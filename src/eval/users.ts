@@ -8,7 +8,7 @@ import type { JsonObject, Message, Task } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 import { checkArgument, checkOptions } from '../shared/options.ts'
 import { toPrintable } from '../shared/text.ts'
-import { fromA2A, type NextIds, nextIds } from './agent/messages.ts'
+import { fromA2A, idsOf, type NextIds, nextIds } from './agent/messages.ts'
 import { type A2AConfig, exchange } from './agent/under-test.ts'
 import { isJsonObject, messageOf, sortedJson, tryParseSaid } from './base.ts'
 import {
@@ -148,8 +148,7 @@ function createScripted(script: UserScript): User {
       }
       const line = pending
       pending = undefined
-      if (isResults(input)) return line === undefined ? answer(textOf(input)) : say(line)
-      return answer(input.content ?? '')
+      return isResults(input) && line !== undefined ? say(line) : answer(wordsOf(input))
     },
   }
 }
@@ -162,8 +161,9 @@ function say(text: string): SpokenMessage {
   return spoken('user', text)
 }
 
-function textOf(results: readonly ToolMessage[]): string {
-  return results.map(({ content }) => content).join('\n')
+function wordsOf(input: AgentInput): string {
+  if (!isResults(input)) return input.content ?? ''
+  return input.map(({ content }) => content).join('\n')
 }
 
 /**
@@ -321,7 +321,9 @@ function createPlayer(model: ModelClient, briefing: UserBriefing): User {
   let begun = false
   return {
     async next(input, signal) {
-      if (!begun) messages.push(...beforeInput(history, input).flatMap(toPast))
+      // What the user is about to be told stands at the end of the history too.
+      const news: readonly ConversationMessage[] = isResults(input) ? input : [input]
+      if (!begun) messages.push(...history.filter((one) => !news.includes(one)).flatMap(toPast))
       begun = true
       messages.push(...toChat(input))
       const request = { messages, seed, ...(offered.length > 0 && { tools: offered }) }
@@ -346,15 +348,6 @@ const guidelines = `You play a customer who contacts a service desk. Follow the 
 function systemOf({ task, tools, prompts }: UserBriefing): string {
   if (prompts) return prompts.user(task, tools.length > 0)
   return `${guidelines}\n\n<scenario>\n${scenarioText(task)}\n</scenario>`
-}
-
-/** The history without what the user is about to be told as new. */
-function beforeInput(
-  history: readonly ConversationMessage[],
-  input: AgentInput,
-): readonly ConversationMessage[] {
-  const news: readonly ConversationMessage[] = isResults(input) ? input : [input]
-  return history.filter((message) => !news.includes(message))
 }
 
 /** A message of the history as the user saw it: the agent's calls and their results are not for them. */
@@ -415,11 +408,7 @@ const instructions =
   'Play the customer of this scenario. Answer with their next words only. End with ###STOP### when you are done.'
 
 function createRemotePlayer(client: A2AClient, { task }: UserBriefing): User {
-  let ids: NextIds = {
-    contextId: undefined,
-    taskId: undefined,
-    artifactsRead: {},
-  }
+  let ids: NextIds = { contextId: undefined, taskId: undefined, artifactsRead: {} }
   let first = true
   return {
     async next(input, signal) {
@@ -428,16 +417,13 @@ function createRemotePlayer(client: A2AClient, { task }: UserBriefing): User {
         ? `${instructions}\n<scenario>\n${scenarioText(task)}\n</scenario>\n\n${said}`
         : said
       first = false
-      const answer = await ask(client, toMessage(text, ids), signal)
+      const answer = await ask(client, userMessage(text, idsOf(ids)), signal)
       const { content } = fromA2A(answer, ids)
-      ids = { ...nextIds(answer), contextId: ids.contextId ?? nextIds(answer).contextId }
+      const next = nextIds(answer)
+      ids = { ...next, contextId: ids.contextId ?? next.contextId }
       return spoken('user', content)
     },
   }
-}
-
-function wordsOf(input: SpokenMessage | readonly ToolMessage[]): string {
-  return 'role' in input ? (input.content ?? '') : input.map(({ content }) => content).join('\n')
 }
 
 async function ask(
@@ -453,11 +439,4 @@ async function ask(
     if (error instanceof SimulationFault) throw new SimulationFault('user_error', error.message)
     throw new SimulationFault('infrastructure_error', `The user's agent: ${messageOf(error)}`)
   }
-}
-
-function toMessage(text: string, { contextId, taskId }: NextIds): Message {
-  return userMessage(text, {
-    ...(contextId !== undefined && { contextId }),
-    ...(taskId !== undefined && { taskId }),
-  })
 }

@@ -67,12 +67,7 @@ export function toA2A(input: AgentInput, state: A2AAgentState, intro: Introducti
   const opening = state.contextId === undefined
   const parts = [...(opening ? introduce(state, intro) : []), ...inputParts(input)]
   const taken = takesData(state) ? parts : parts.filter((part) => 'text' in part)
-  return checkOutgoing(
-    userMessage(taken, {
-      ...(state.contextId !== undefined && { contextId: state.contextId }),
-      ...(state.taskId !== undefined && { taskId: state.taskId }),
-    }),
-  )
+  return checkOutgoing(userMessage(taken, idsOf(state)))
 }
 
 function takesData({ agentCard }: A2AAgentState): boolean {
@@ -119,15 +114,15 @@ function parametersOf(schema: JsonObject): Parameter[] {
   const { properties, required } = schema
   if (!isJsonObject(properties)) return []
   const needed = Array.isArray(required) ? required : []
-  return Object.entries(properties).map(([name, property]) => ({
-    name,
-    type: isJsonObject(property) && typeof property.type === 'string' ? property.type : 'any',
-    required: needed.includes(name),
-    description:
-      isJsonObject(property) && typeof property.description === 'string'
-        ? property.description
-        : '',
-  }))
+  return Object.entries(properties).map(([name, property]) => {
+    const { type, description } = isJsonObject(property) ? property : {}
+    return {
+      name,
+      type: typeof type === 'string' ? type : 'any',
+      required: needed.includes(name),
+      description: typeof description === 'string' ? description : '',
+    }
+  })
 }
 
 function formatParameter({ name, type, required, description }: Parameter): string {
@@ -390,10 +385,17 @@ export function nextIds(answer: Task | Message): NextIds {
   return { contextId, taskId: answer.id, artifactsRead: readArtifacts(answer) }
 }
 
-/** All of a task's artifacts, as read. */
-function readArtifacts(task: Task): ArtifactsRead {
+/** The ids of a message that continues a conversation, as far as they are known. */
+export function idsOf({ contextId, taskId }: Pick<NextIds, 'contextId' | 'taskId'>): {
+  readonly contextId?: string
+  readonly taskId?: string
+} {
+  return { ...(contextId !== undefined && { contextId }), ...(taskId !== undefined && { taskId }) }
+}
+
+function readArtifacts({ artifacts = [] }: Task): ArtifactsRead {
   return Object.fromEntries(
-    (task.artifacts ?? []).map(({ artifactId, parts }) => [
+    artifacts.map(({ artifactId, parts }) => [
       artifactId,
       { text: textOf(parts), others: parts.filter(isOther).length },
     ]),

@@ -102,47 +102,36 @@ const functionDomain: OptionTable<FunctionDomain<unknown, unknown>> = {
 export function defineDomain<S, U>(domain: FunctionDomain<S, U>): Domain {
   checkOptions('defineDomain', domain, functionDomain)
   const { name, policy, tasks, splits = {}, module } = domain
-  const offered = {
-    assistant: describe(module.tools),
-    user: describe(module.userTools ?? {}),
-  }
-  const checks = {
-    assistant: createCallCheck(offered.assistant),
-    user: createCallCheck(offered.user),
-  }
-  const open = (task: EvalTask): Promise<Environment> =>
-    openWorld(domain, task, { offered, checks })
-  return { name, policy, tasks, splits, open }
+  const sides = { assistant: offer(module.tools), user: offer(module.userTools ?? {}) }
+  return { name, policy, tasks, splits, open: (task) => openWorld(domain, task, sides) }
 }
 
-function describe<S, U>(
-  tools: Readonly<Record<string, ToolFunction<S, U>>>,
-): readonly ToolDescriptor[] {
-  return Object.entries(tools).map(([name, { description, parameters }]) => ({
+/** The tools of each side as callers are told of them, and what is checked before one runs. */
+type Sides = Readonly<
+  Record<Requestor, { readonly tools: readonly ToolDescriptor[]; readonly check: CallCheck }>
+>
+
+function offer<S, U>(functions: Readonly<Record<string, ToolFunction<S, U>>>): Sides[Requestor] {
+  const tools = Object.entries(functions).map(([name, { description, parameters }]) => ({
     name,
     description,
     parameters,
   }))
-}
-
-/** The tools of both sides as callers are told of them, and what is checked before one runs. */
-interface Offer {
-  readonly offered: Readonly<Record<Requestor, readonly ToolDescriptor[]>>
-  readonly checks: Readonly<Record<Requestor, CallCheck>>
+  return { tools, check: createCallCheck(tools) }
 }
 
 /** A fresh world of a function domain, in the task's initial state. */
 async function openWorld<S, U>(
   domain: FunctionDomain<S, U>,
   task: EvalTask,
-  offer: Offer,
+  sides: Sides,
 ): Promise<Environment> {
   const data = task.initial_state?.initialization_data
   const world = {
     agent: merge(structuredClone(domain.state), data?.agent_data),
     user: merge(structuredClone(domain.userState), data?.user_data),
   }
-  const environment = createEnvironment(domain.module, world, offer)
+  const environment = createEnvironment(domain.module, world, sides)
   for (const action of task.initial_state?.initialization_actions ?? [])
     await environment.initialise(action)
   await environment.sync()
@@ -168,18 +157,18 @@ function mergeJson(base: unknown, over: JsonObject): JsonObject {
 function createEnvironment<S, U>(
   module: ToolModule<S, U>,
   world: World<S, U>,
-  { offered, checks }: Offer,
+  sides: Sides,
 ): Environment {
   const sync = async (): Promise<void> => module.sync?.(world)
   return {
-    tools: offered.assistant,
-    userTools: offered.user,
+    tools: sides.assistant.tools,
+    userTools: sides.user.tools,
     kindOf: (name, side) => {
       const tool = toolOf(module, { name, requestor: side })
       return tool && (tool.kind ?? 'write')
     },
     async call(call) {
-      const problem = checks[call.requestor](call)
+      const problem = sides[call.requestor].check(call)
       if (problem) return refusedCall(problem)
       const outcome = await execute(module, call, world)
       await sync()

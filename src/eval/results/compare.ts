@@ -4,7 +4,7 @@ import type { Domain, EvalTask } from '../domain/domain.ts'
 import { presentName } from '../domain/replay.ts'
 import { latencySpread, type PriceTable, summarise } from '../metrics.ts'
 import { builtInScorers, checkScorers, scoreConversation } from '../scorers/built-in.ts'
-import type { Judge, RewardChecks, RewardInfo, Scorer } from '../scorers/scorer.ts'
+import type { Judge, RewardInfo, Scorer } from '../scorers/scorer.ts'
 import {
   type EvalResults,
   type EvalSummary,
@@ -79,9 +79,11 @@ function trialsByTask(simulations: readonly Simulation[]): ReadonlyMap<string, T
 
 /** Gives the share of scored simulations that succeeded: pass^1 where all tasks have the same number of trials. */
 export function passRate(results: EvalResults): number | null {
-  const rewards = results.simulations.flatMap(({ reward_info: { reward } }) => reward ?? [])
-  if (rewards.length === 0) return null
-  return round(rewards.filter(isSuccess).length / rewards.length, 6)
+  return successRate(results.simulations.flatMap(({ reward_info: { reward } }) => reward ?? []))
+}
+
+function successRate(rewards: readonly number[]): number | null {
+  return rewards.length > 0 ? round(rewards.filter(isSuccess).length / rewards.length, 6) : null
 }
 
 function overlaps(a: EvalResults, b: EvalResults): boolean {
@@ -157,8 +159,8 @@ export function spreadOf(runs: readonly EvalResults[]): Spread {
   const rates = runs.map(passRate).filter((rate) => rate !== null)
   if (rates.length === 0)
     return { runs: runs.length, mean: null, deviation: null, lowest: null, highest: null }
-  const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length
-  const squares = rates.reduce((sum, rate) => sum + (rate - mean) ** 2, 0)
+  const mean = total(rates) / rates.length
+  const squares = total(rates.map((rate) => (rate - mean) ** 2))
   return {
     runs: runs.length,
     mean: round(mean, 6),
@@ -274,14 +276,8 @@ function recordedJudge({ checks: { nl_assertions } }: RecordedSimulation): Judge
     })
 }
 
-/** What was said of a conversation before. */
-interface Recorded {
-  readonly reward: number | null
-  readonly checks: RewardChecks
-}
-
 /** Every verdict of a record that scoring again does not repeat. What the record does not mention is no change. */
-function changedVerdicts(recorded: Recorded, info: RewardInfo): readonly VerdictChange[] {
+function changedVerdicts(recorded: RecordedSimulation, info: RewardInfo): readonly VerdictChange[] {
   const checks = Object.values(builtInScorers).flatMap((scorer) => {
     const now = counted(scorer.reasons(info) ?? [])
     return [...counted(scorer.reasons(recorded.checks) ?? [])].flatMap(([what, met]) => {
@@ -380,16 +376,16 @@ function total(values: readonly number[]): number {
 
 function withoutUserFaults(scored: readonly Simulation[]): EvalSummary['without_user_faults'] {
   const played = scored.filter((one) => !userFaults.has(one.termination_reason))
-  const successes = played.filter((one) => isSuccess(one.reward_info.reward ?? 0)).length
-  const rate = played.length > 0 ? round(successes / played.length, 6) : null
-  return { scored: played.length, rate }
+  return {
+    scored: played.length,
+    rate: successRate(played.map((one) => one.reward_info.reward ?? 0)),
+  }
 }
 
 function doNothing(baseline: readonly TaskBaseline[]): EvalSummary['do_nothing'] {
-  const known = baseline.filter(({ reward }) => reward !== null)
-  const successes = known.filter(({ reward }) => isSuccess(reward ?? 0)).length
-  const rate = known.length > 0 ? round(successes / known.length, 6) : null
-  return { successes, tasks: known.length, rate }
+  const rewards = baseline.flatMap(({ reward }) => reward ?? [])
+  const successes = rewards.filter(isSuccess).length
+  return { successes, tasks: rewards.length, rate: successRate(rewards) }
 }
 
 function unscoredTasks(simulations: readonly Simulation[]): readonly string[] {

@@ -5,7 +5,8 @@ import { cardText, taskText, toColumns } from '../../../src/cli/transcript.ts'
 import { A2AClient } from '../../../src/client/index.ts'
 import { parseReply } from '../../../src/eval/agent/messages.ts'
 import { createA2AConfig } from '../../../src/eval/agent/under-test.ts'
-import { escapeHtml } from '../../../src/eval/report.ts'
+import { toJUnit } from '../../../src/eval/report.ts'
+import type { EvalResults } from '../../../src/eval/results/results.ts'
 import { createGuard } from '../../../src/network/guard.ts'
 import {
   checkCard,
@@ -51,7 +52,13 @@ export const readers: Readonly<Record<string, Entrance>> = {
   'an endpoint to evaluate': (text) => createA2AConfig({ endpoint: `http://a${text}` }),
   'a token to evaluate': (text) => createA2AConfig({ endpoint: 'http://a', authToken: text }),
   'an answer to evaluate': (text) => parseReply([{ text }]),
-  'a page of a report': escapeHtml,
+  'a page of a report': (text) => toJUnit(resultsOf(text)),
+}
+
+/** As much of a run as a report without simulations reads. */
+function resultsOf(text: string): EvalResults {
+  const info = { environment_info: { domain_name: text }, agent_info: { name: text } }
+  return { info, simulations: [], timestamp: '' } as unknown as EvalResults
 }
 
 function parsing(text: string): unknown {
