@@ -8,7 +8,7 @@ import type { JsonObject, Message, Task } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 import { checkArgument, checkOptions } from '../shared/options.ts'
 import { toPrintable } from '../shared/text.ts'
-import { fromA2A, idsOf, type NextIds, nextIds } from './agent/messages.ts'
+import { fromA2A, messageIds, type NextIds, nextIds } from './agent/messages.ts'
 import { type A2AConfig, exchange } from './agent/under-test.ts'
 import { isJsonObject, messageOf, sortedJson, tryParseSaid } from './base.ts'
 import {
@@ -321,7 +321,7 @@ function createPlayer(model: ModelClient, briefing: UserBriefing): User {
   let begun = false
   return {
     async next(input, signal) {
-      // What the user is about to be told stands at the end of the history too.
+      // The input stands at the end of the history too.
       const news: readonly ConversationMessage[] = isResults(input) ? input : [input]
       if (!begun) messages.push(...history.filter((one) => !news.includes(one)).flatMap(toPast))
       begun = true
@@ -417,7 +417,7 @@ function createRemotePlayer(client: A2AClient, { task }: UserBriefing): User {
         ? `${instructions}\n<scenario>\n${scenarioText(task)}\n</scenario>\n\n${said}`
         : said
       first = false
-      const answer = await ask(client, userMessage(text, idsOf(ids)), signal)
+      const answer = await ask(client, userMessage(text, messageIds(ids)), signal)
       const { content } = fromA2A(answer, ids)
       const next = nextIds(answer)
       ids = { ...next, contextId: ids.contextId ?? next.contextId }

@@ -67,7 +67,7 @@ export function toA2A(input: AgentInput, state: A2AAgentState, intro: Introducti
   const opening = state.contextId === undefined
   const parts = [...(opening ? introduce(state, intro) : []), ...inputParts(input)]
   const taken = takesData(state) ? parts : parts.filter((part) => 'text' in part)
-  return checkOutgoing(userMessage(taken, idsOf(state)))
+  return checkOutgoing(userMessage(taken, messageIds(state)))
 }
 
 function takesData({ agentCard }: A2AAgentState): boolean {
@@ -386,7 +386,7 @@ export function nextIds(answer: Task | Message): NextIds {
 }
 
 /** The ids of a message that continues a conversation, as far as they are known. */
-export function idsOf({ contextId, taskId }: Pick<NextIds, 'contextId' | 'taskId'>): {
+export function messageIds({ contextId, taskId }: Pick<NextIds, 'contextId' | 'taskId'>): {
   readonly contextId?: string
   readonly taskId?: string
 } {

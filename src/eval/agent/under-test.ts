@@ -128,7 +128,7 @@ const agentOptions: OptionTable<AgentUnderTestOptions> = {
   strict: 'boolean',
 }
 
-/** An agent whose every request is measured. */
+/** Measures every request to the agent. */
 class MeasuredAgent implements AgentUnderTest {
   readonly metrics: MetricsCollector
   readonly #options: AgentUnderTestOptions

@@ -106,12 +106,14 @@ export function defineDomain<S, U>(domain: FunctionDomain<S, U>): Domain {
   return { name, policy, tasks, splits, open: (task) => openWorld(domain, task, sides) }
 }
 
-/** The tools of each side as callers are told of them, and what is checked before one runs. */
-type Sides = Readonly<
+/** What each side may call, and the check of a call before it runs. */
+type OfferedSides = Readonly<
   Record<Requestor, { readonly tools: readonly ToolDescriptor[]; readonly check: CallCheck }>
 >
 
-function offer<S, U>(functions: Readonly<Record<string, ToolFunction<S, U>>>): Sides[Requestor] {
+function offer<S, U>(
+  functions: Readonly<Record<string, ToolFunction<S, U>>>,
+): OfferedSides[Requestor] {
   const tools = Object.entries(functions).map(([name, { description, parameters }]) => ({
     name,
     description,
@@ -124,7 +126,7 @@ function offer<S, U>(functions: Readonly<Record<string, ToolFunction<S, U>>>): S
 async function openWorld<S, U>(
   domain: FunctionDomain<S, U>,
   task: EvalTask,
-  sides: Sides,
+  sides: OfferedSides,
 ): Promise<Environment> {
   const data = task.initial_state?.initialization_data
   const world = {
@@ -157,7 +159,7 @@ function mergeJson(base: unknown, over: JsonObject): JsonObject {
 function createEnvironment<S, U>(
   module: ToolModule<S, U>,
   world: World<S, U>,
-  sides: Sides,
+  sides: OfferedSides,
 ): Environment {
   const sync = async (): Promise<void> => module.sync?.(world)
   return {

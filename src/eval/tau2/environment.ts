@@ -25,7 +25,7 @@ export interface Tau2Environment extends Environment {
 }
 
 /** The data of a domain as it was loaded; that of the user is absent where the user has no tools. */
-export type DomainBases = { readonly agent: Base; readonly user: Base | undefined }
+type DomainBases = { readonly agent: Base; readonly user: Base | undefined }
 
 interface Side {
   readonly toolkit: Toolkit

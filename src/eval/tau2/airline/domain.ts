@@ -30,11 +30,6 @@ const airports = [
   ['LGA', 'LaGuardia'],
 ] as const
 
-/** All airports. */
-function listAirports(): AirportCode[] {
-  return airports.map(([iata, city]) => airportModel.create({ iata, city }))
-}
-
 /** The tools of the airline domain. */
 const airlineTools: Toolkit = defineToolkit({
   name: 'AirlineTools',
@@ -53,6 +48,11 @@ const airlineTools: Toolkit = defineToolkit({
     transfer_to_human_agents: () => 'Transfer successful',
   },
 })
+
+/** All airports. */
+function listAirports(): AirportCode[] {
+  return airports.map(([iata, city]) => airportModel.create({ iata, city }))
+}
 
 /** Pairs of flights. The day after is `2024-05-` and a number without a leading zero: so it is in tau2. */
 function searchOneStop(

@@ -1,18 +1,78 @@
 import { type DomainKind, plainPolicy } from '../kind.ts'
+import { defaults, type Model, model, orNone } from '../model/model.ts'
+import { listType, literal, optionalType, strType } from '../model/types.ts'
 import { valueError } from '../python/error.ts'
 import { str } from '../python/text.ts'
-import { equals, type Value } from '../python/value.ts'
+import { equals, type Instance, type Value } from '../python/value.ts'
+import type { DatabaseType } from '../state/base.ts'
 import type { Table } from '../state/table.ts'
 import { defineToolkit, method, type Self, type Toolkit } from '../toolkit.ts'
-import {
-  type MockTask,
-  type MockUser,
-  mockDatabase,
-  mockUserDatabase,
-  type Notification,
-  notificationModel,
-  taskModel,
-} from './models.ts'
+
+/** A task of a user. */
+interface MockTask extends Instance {
+  task_id: string
+  title: Value
+  description: Value
+  status: Value
+}
+
+/** A user and the ids of their tasks. */
+interface MockUser extends Instance {
+  user_id: string
+  name: string
+  tasks: string[]
+}
+
+/** A notification in the user's inbox. */
+interface Notification extends Instance {
+  notification_id: string
+  message: string
+  status: string
+  task_id: string | null
+}
+
+/** The model of a task. */
+const taskModel: Model<MockTask> = model<MockTask>('Task', {
+  task_id: strType,
+  title: strType,
+  description: orNone(optionalType(strType)),
+  status: literal('pending', 'completed'),
+})
+
+const userModel: Model<MockUser> = model<MockUser>('User', {
+  user_id: strType,
+  name: strType,
+  tasks: listType(strType),
+})
+
+/** The model of a notification. */
+const notificationModel: Model<Notification> = model<Notification>(
+  'Notification',
+  {
+    notification_id: strType,
+    message: strType,
+    status: defaults(literal('unread', 'read'), () => 'unread'),
+    task_id: orNone(optionalType(strType)),
+  },
+  { extra: 'forbid' },
+)
+
+/** The agent's database. */
+const mockDatabase: DatabaseType = {
+  name: 'MockDB',
+  tables: {
+    tasks: { shape: 'dict', row: taskModel },
+    users: { shape: 'dict', row: userModel },
+  },
+}
+
+/** The user's database. */
+const mockUserDatabase: DatabaseType = {
+  name: 'MockUserDB',
+  tables: {
+    notifications: { shape: 'dict', row: notificationModel, absent: () => new Map() },
+  },
+}
 
 /** The agent's tools of tau2's mock domain, in its words. */
 const mockWords = {
