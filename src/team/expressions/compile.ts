@@ -1,26 +1,37 @@
-import {
-  type ASTNode,
-  TypeError as CelTypeError,
-  Environment,
-  ParseError,
-} from '@marcbachmann/cel-js'
+import { TypeError as CelTypeError, Environment, ParseError } from '@marcbachmann/cel-js'
 import type { Json } from '../../protocol/types.ts'
-import { toEvaluator } from './evaluate.ts'
 import {
-  EvaluationRun,
   type Evaluator,
-  type Expression,
-  ExpressionFault,
   type ExpressionOptions,
   type ExpressionResult,
-  type ExpressionScope,
-  ExpressionSite,
-  type Origin,
   ReadNames,
   type Reads,
+  toEvaluator,
+} from './evaluate.ts'
+import {
+  EvaluationRun,
+  ExpressionFault,
+  type ExpressionScope,
+  ExpressionSite,
+  inWords,
+  type Origin,
+  ownField,
   shorten,
-} from './expression.ts'
-import { inWords, ownField, toResultJson, toTemplateText } from './values.ts'
+  toResultJson,
+  toTemplateText,
+} from './values.ts'
+
+/**
+ * Expressions of workflows: CEL (Common Expression Language) over what a run knows so far. They are read when the team
+ * is, with the position of every error, and compute in bounded time whatever data they meet.
+ */
+
+/** An expression that was read. */
+export interface Expression extends Reads {
+  readonly source: string
+  /** What it gives for a scope. @throws ExpressionFault that names the expression and the place in it. */
+  evaluate(scope: ExpressionScope): Json
+}
 
 interface ResultRule {
   readonly words: string
@@ -58,24 +69,6 @@ export function compileExpression(source: string, options: ExpressionOptions): E
   }
 }
 
-function read(
-  origin: Origin,
-  options: ExpressionOptions,
-): { readonly evaluator: Evaluator; readonly type: string; readonly names: ReadNames } {
-  const names = new ReadNames(options)
-  const { ast, checkType } = parseExpression(origin)
-  // Our own words about names come before CEL's.
-  const evaluator = toEvaluator(ast, origin, names)
-  return { evaluator, type: checkType(), names }
-}
-
-/** An expression as the parser gives it. */
-interface ParsedExpression {
-  readonly ast: ASTNode
-  /** Its type in CEL. @throws ExpressionFault where types do not go together. */
-  checkType(): string
-}
-
 /** The longest expression. */
 const maxExpressionLength = 1_000
 
@@ -105,25 +98,34 @@ const environment = new Environment({
   .registerVariable('item', 'dyn')
   .registerVariable('round', 'int')
 
-/** Reads CEL. @throws ExpressionFault with the place of the fault. */
-function parseExpression(origin: Origin): ParsedExpression {
+/** Reads CEL. @throws ExpressionFault with the place of what is wrong in it. */
+function read(
+  origin: Origin,
+  options: ExpressionOptions,
+): { readonly evaluator: Evaluator; readonly type: string; readonly names: ReadNames } {
   const { source } = origin
-  if (source.trim() === '')
-    new ExpressionSite(origin, { start: 0, end: 0 }).refuse('the expression is empty')
+  if (source.trim() === '') refuse(origin, 0, 'the expression is empty')
   if (source.length > maxExpressionLength)
-    new ExpressionSite(origin, { start: maxExpressionLength, end: source.length }).refuse(
+    refuse(
+      origin,
+      maxExpressionLength,
       `the expression is longer than ${maxExpressionLength} characters`,
     )
+  const { ast, check } = parse(origin)
+  const names = new ReadNames(options)
+  // Our own words about names come before CEL's.
+  const evaluator = toEvaluator(ast, origin, names)
+  const checked = check()
+  if (!checked.valid) return rejectSource(checked.error, origin)
+  return { evaluator, type: checked.type ?? 'dyn', names }
+}
+
+function parse(origin: Origin): ReturnType<typeof environment.parse> {
   try {
-    const { ast, check } = environment.parse(source)
-    return { ast, checkType: () => typeOf(check(), origin) }
+    return environment.parse(origin.source)
   } catch (thrown) {
     return rejectSource(thrown, origin)
   }
-}
-
-function typeOf(result: ReturnType<typeof environment.check>, origin: Origin): string {
-  return result.valid ? (result.type ?? 'dyn') : rejectSource(result.error, origin)
 }
 
 function rejectSource(thrown: unknown, origin: Origin): never {
@@ -293,4 +295,17 @@ function render(pieces: readonly TemplatePiece[], scope: ExpressionScope): strin
     }
   }
   return text
+}
+
+const member = /(?<![\w.])(?:question|previous|steps|feedback|context|item|round)(?:\.[a-z_]|\[)/i
+
+const compared =
+  /(?<![\w.])(?:feedback|item|round) {0,9}(?:[=!<>]=|[<>%])|(?:[=!<>]=|[<>]) {0,9}(?:feedback|item|round)(?!\w)/
+
+/**
+ * Whether a text that may as well be words to look for names a variable as an expression does: `previous.data`,
+ * `round >= 2`, `2 <= round`.
+ */
+export function looksLikeExpression(text: string): boolean {
+  return member.test(text) || compared.test(text)
 }

@@ -1,25 +1,24 @@
 import type { ASTNode, BinaryOperator } from '@marcbachmann/cel-js'
 import { isFields } from '../../shared/json.ts'
+import { nearest } from '../../shared/text.ts'
 import {
+  binaryOperations,
   type EvaluationRun,
-  type Evaluator,
   ExpressionFault,
   ExpressionSite,
   type ExpressionValue,
-  isTaken,
-  type Origin,
-  type ReadNames,
-  shorten,
-} from './expression.ts'
-import {
-  binaryOperations,
   elementOf,
   functions,
   inWords,
   memberOf,
   methods,
   negate,
+  type Origin,
+  shorten,
 } from './values.ts'
+
+/** A part of an expression that is ready to compute. */
+export type Evaluator = (run: EvaluationRun) => unknown
 
 /**
  * Turns what the parser gave into a function that computes it. CEL's own evaluation has no bounds: a few chained macros
@@ -40,22 +39,31 @@ function compile(node: ASTNode, compilation: Compilation): Evaluator {
     case '[]':
       return toAccess(node, compilation)
     case 'call':
-      return toFunctionCall(node, compilation)
+      return node.args[0] === 'has'
+        ? toHas(node, compilation)
+        : toCall(node, node.args[1], compilation)
     case 'rcall':
       return toMethodCall(node, compilation)
-    case 'list':
-      return toList(node.args, compilation)
+    case 'list': {
+      const inner = node.args.map((item) => compile(item, compilation))
+      return (run) => inner.map((item) => item(run))
+    }
     case 'map':
       return toObject(node.args, compilation)
     case '?:':
-      return toTernary(node.args, compilation)
+      return toTernary(node, compilation)
     case '&&':
     case '||':
       return toLogic(node, compilation)
-    case '!_':
-      return toNot(node.args, compilation)
-    case '-_':
-      return toMinus(node, compilation)
+    case '!_': {
+      const inner = toCondition(node.args, compilation)
+      return (run) => !inner(run)
+    }
+    case '-_': {
+      const site = compilation.siteOf(node)
+      const inner = compile(node.args, compilation)
+      return (run) => negate(inner(run), site)
+    }
     case '.?':
     case '[?]':
       return compilation.siteOf(node).refuse('optional access is not known here: use has(…)')
@@ -75,10 +83,6 @@ class Compilation {
     this.names = names
     this.locals = locals
     this.#origin = origin
-  }
-
-  toEvaluator(node: ASTNode): Evaluator {
-    return compile(node, this)
   }
 
   siteOf(node: ASTNode): ExpressionSite {
@@ -110,12 +114,12 @@ function toAccess(node: Identifier | Member, compilation: Compilation): Evaluato
   if (known) return known
   if (node.op === 'id') return toVariable(node, compilation)
   const site = compilation.siteOf(node)
-  const owner = compilation.toEvaluator(node.args[0])
+  const owner = compile(node.args[0], compilation)
   if (node.op === '.') {
     const name = node.args[1]
     return (run) => memberOf(owner(run), name, site)
   }
-  const key = compilation.toEvaluator(node.args[1])
+  const key = compile(node.args[1], compilation)
   return (run) => elementOf(owner(run), key(run), site)
 }
 
@@ -193,17 +197,23 @@ function toVariable(node: Identifier, compilation: Compilation): Evaluator {
 
 type FunctionCall = Extract<ASTNode, { readonly op: 'call' }>
 
-/** `size(a)`. */
-function toFunctionCall(node: FunctionCall, compilation: Compilation): Evaluator {
-  const [name, args] = node.args
-  if (name === 'has') return toHas(node, compilation)
+type MethodCall = Extract<ASTNode, { readonly op: 'rcall' }>
+
+/** `size(a)` and `a.size()`. */
+function toCall(
+  node: FunctionCall | MethodCall,
+  args: readonly ASTNode[],
+  compilation: Compilation,
+): Evaluator {
+  const [name] = node.args
+  const known = node.op === 'call' ? functions : methods
   const site = compilation.siteOf(node)
-  const called = functions.get(name)
-  if (!called)
-    return site.refuse(
-      `the function ${shorten(name, 60)} is not known here (${namesOf(functions)})`,
-    )
-  const values = args.map((argument) => compilation.toEvaluator(argument))
+  const called = known.get(name)
+  if (!called) {
+    const names = [...known.keys()].join(', ')
+    return site.refuse(`the function ${shorten(name, 60)} is not known here (known: ${names})`)
+  }
+  const values = args.map((argument) => compile(argument, compilation))
   return (run) =>
     called(
       values.map((value) => value(run)),
@@ -218,7 +228,7 @@ function toHas(node: FunctionCall, compilation: Compilation): Evaluator {
   if (path?.op !== '.') return site.refuse('has needs the path of a member: has(a.b)')
   const known = toKnown(path, compilation)
   if (known) return (run) => known(run) !== null
-  const member = compilation.toEvaluator(path)
+  const member = compile(path, compilation)
   return (run) => {
     try {
       member(run)
@@ -244,24 +254,24 @@ function toleratedFault(
   return thrown
 }
 
-function namesOf(table: ReadonlyMap<string, unknown>): string {
-  return `known: ${[...table.keys()].join(', ')}`
-}
-
-type MethodCall = Extract<ASTNode, { readonly op: 'rcall' }>
-
 /** What is computed for each element of a list, or each key of an object. */
 type Macro = (loop: Loop, bodies: readonly ASTNode[]) => Evaluator
 
 const macros: ReadonlyMap<string, Macro> = new Map<string, Macro>([
   ['all', (loop, [body]) => decide(loop, body, false)],
   ['exists', (loop, [body]) => decide(loop, body, true)],
-  ['exists_one', (loop, [filter]) => isOne(collect(loop, { filter }))],
-  ['filter', (loop, [filter]) => collect(loop, { filter })],
+  [
+    'exists_one',
+    (loop, [filter]) => {
+      const found = collect(loop, filter)
+      return (run) => found(run).length === 1
+    },
+  ],
+  ['filter', (loop, [filter]) => collect(loop, filter)],
   [
     'map',
     (loop, [first, second]) =>
-      collect(loop, second ? { filter: first, keep: second } : { keep: first }),
+      second ? collect(loop, first, second) : collect(loop, undefined, first),
   ],
 ])
 
@@ -285,13 +295,6 @@ function decide(loop: Loop, body: ASTNode | undefined, decisive: boolean): Evalu
   }
 }
 
-interface LoopParts {
-  readonly site: ExpressionSite
-  readonly receiver: ASTNode
-  readonly variable: string
-  readonly bodies: readonly ASTNode[]
-}
-
 /** A macro's way through its list. */
 class Loop {
   readonly site: ExpressionSite
@@ -301,10 +304,11 @@ class Loop {
   readonly #slot: number
   readonly #work: number
 
-  constructor(compilation: Compilation, { site, receiver, variable, bodies }: LoopParts) {
-    this.site = site
+  constructor(compilation: Compilation, node: MethodCall, variable: string) {
+    const [, receiver, [, ...bodies]] = node.args
+    this.site = compilation.siteOf(node)
     this.compilation = compilation.within(variable)
-    this.#items = compilation.toEvaluator(receiver)
+    this.#items = compile(receiver, compilation)
     this.#slot = compilation.locals.length
     // About as many parts as there are to compute for each element.
     this.#work = bodies.reduce((sum, { start, end }) => sum + Math.ceil((end - start) / 4), 1)
@@ -327,7 +331,7 @@ class Loop {
 /** What must be true or false. */
 function toCondition(node: ASTNode, compilation: Compilation): (run: EvaluationRun) => boolean {
   const site = compilation.siteOf(node)
-  const inner = compilation.toEvaluator(node)
+  const inner = compile(node, compilation)
   return (run) => {
     const value = inner(run)
     return typeof value === 'boolean'
@@ -336,21 +340,10 @@ function toCondition(node: ASTNode, compilation: Compilation): (run: EvaluationR
   }
 }
 
-function isOne(found: (run: EvaluationRun) => unknown[]): Evaluator {
-  return (run) => found(run).length === 1
-}
-
-interface Collecting {
-  /** Which elements count; all if absent. */
-  readonly filter?: ASTNode | undefined
-  /** What is kept of them; the elements themselves if absent. */
-  readonly keep?: ASTNode | undefined
-}
-
-/** What is kept of the elements that count. */
-function collect(loop: Loop, { filter, keep }: Collecting): (run: EvaluationRun) => unknown[] {
+/** What is kept of the elements that count: all without a filter; the elements themselves if `keep` is absent. */
+function collect(loop: Loop, filter?: ASTNode, keep?: ASTNode): (run: EvaluationRun) => unknown[] {
   const counts = filter && toCondition(filter, loop.compilation)
-  const toKept = keep && loop.compilation.toEvaluator(keep)
+  const toKept = keep && compile(keep, loop.compilation)
   return (run) => {
     const kept: unknown[] = []
     for (const item of loop.items(run)) {
@@ -364,27 +357,19 @@ function collect(loop: Loop, { filter, keep }: Collecting): (run: EvaluationRun)
 /** `a.size()`, and the macros. */
 function toMethodCall(node: MethodCall, compilation: Compilation): Evaluator {
   const [name, receiver, args] = node.args
-  if (macros.has(name)) return toMacro(node, compilation)
-  const site = compilation.siteOf(node)
+  const macro = macros.get(name)
+  if (macro) return toMacro(macro, node, compilation)
   if (name === 'matches')
-    site.refuse('matches is not offered: use contains, startsWith or endsWith')
-  const called = methods.get(name)
-  if (!called)
-    return site.refuse(`the function ${shorten(name, 60)} is not known here (${namesOf(methods)})`)
-  const values = [receiver, ...args].map((argument) => compilation.toEvaluator(argument))
-  return (run) =>
-    called(
-      values.map((value) => value(run)),
-      { run, site, name },
-    )
+    compilation.siteOf(node).refuse('matches is not offered: use contains, startsWith or endsWith')
+  return toCall(node, [receiver, ...args], compilation)
 }
 
 /** How deep macros nest. */
 const maxNesting = 2
 
 /** `a.filter(x, x > 1)` and the like. */
-function toMacro(node: MethodCall, compilation: Compilation): Evaluator {
-  const [name, receiver, [variable, ...bodies]] = node.args
+function toMacro(macro: Macro, node: MethodCall, compilation: Compilation): Evaluator {
+  const [name, , [variable, ...bodies]] = node.args
   const site = compilation.siteOf(node)
   const count = name === 'map' ? [1, 2] : [1]
   if (variable?.op !== 'id' || !count.includes(bodies.length))
@@ -392,14 +377,7 @@ function toMacro(node: MethodCall, compilation: Compilation): Evaluator {
   if (isTaken(variable.args)) site.refuse(`${variable.args} is the name of something else`)
   if (compilation.locals.length >= maxNesting)
     site.refuse(`${name} nests too deep: at most ${maxNesting} of all, exists, filter and map`)
-  const macro = macros.get(name)
-  if (!macro) return site.refuse(`${name} is not known here`)
-  return macro(new Loop(compilation, { site, receiver, variable: variable.args, bodies }), bodies)
-}
-
-function toList(items: readonly ASTNode[], compilation: Compilation): Evaluator {
-  const inner = items.map((item) => compilation.toEvaluator(item))
-  return (run) => inner.map((item) => item(run))
+  return macro(new Loop(compilation, node, variable.args), bodies)
 }
 
 /**
@@ -413,19 +391,20 @@ function toObject(
   const inner = entries.map(([key, value]) => {
     if (key.op !== 'value' || typeof key.args !== 'string')
       return compilation.siteOf(key).refuse('the keys of an object are texts in quotes')
-    return [key.args, compilation.toEvaluator(value)] as const
+    return [key.args, compile(value, compilation)] as const
   })
   return (run) => Object.fromEntries(inner.map(([name, value]) => [name, value(run)]))
 }
 
 /** `a ? b : c`. */
 function toTernary(
-  [condition, whenTrue, whenFalse]: readonly [ASTNode, ASTNode, ASTNode],
+  node: Extract<ASTNode, { readonly op: '?:' }>,
   compilation: Compilation,
 ): Evaluator {
+  const [condition, whenTrue, whenFalse] = node.args
   const holds = toCondition(condition, compilation)
-  const yes = compilation.toEvaluator(whenTrue)
-  const no = compilation.toEvaluator(whenFalse)
+  const yes = compile(whenTrue, compilation)
+  const no = compile(whenFalse, compilation)
   return (run) => (holds(run) ? yes(run) : no(run))
 }
 
@@ -438,9 +417,9 @@ function toLogic(
   compilation: Compilation,
 ): Evaluator {
   const decisive = node.op === '||'
-  const [left, right] = [node.args[0], node.args[1]].map((side) => toCondition(side, compilation))
+  const left = toCondition(node.args[0], compilation)
+  const right = toCondition(node.args[1], compilation)
   const site = compilation.siteOf(node)
-  if (!left || !right) return site.refuse(`${node.op} needs two sides`)
   return (run) => {
     let fault: ExpressionFault | undefined
     try {
@@ -454,24 +433,103 @@ function toLogic(
   }
 }
 
-/** `!a`. */
-function toNot(node: ASTNode, compilation: Compilation): Evaluator {
-  const inner = toCondition(node, compilation)
-  return (run) => !inner(run)
-}
-
-function toMinus(node: ASTNode & { readonly op: '-_' }, compilation: Compilation): Evaluator {
-  const site = compilation.siteOf(node)
-  const inner = compilation.toEvaluator(node.args)
-  return (run) => negate(inner(run), site)
-}
-
 type Operation = Extract<ASTNode, { readonly op: BinaryOperator }>
 
 function toOperation(node: Operation, compilation: Compilation): Evaluator {
   const site = compilation.siteOf(node)
   const operation = binaryOperations[node.op]
-  const left = compilation.toEvaluator(node.args[0])
-  const right = compilation.toEvaluator(node.args[1])
+  const left = compile(node.args[0], compilation)
+  const right = compile(node.args[1], compilation)
   return (run) => operation(left(run), right(run), { run, site })
+}
+
+/** What an expression looks at. */
+export interface Reads {
+  /** The names of the steps that it reads results of. */
+  readonly steps: readonly string[]
+  /** The values of the conversation that it reads; what it gives may differ between two evaluations where there are any. */
+  readonly contextKeys: readonly string[]
+  /** Whether it reads a variable. */
+  uses(name: ExpressionVariable): boolean
+}
+
+/** What an expression may have to give. */
+export type ExpressionResult = 'boolean' | 'list'
+
+/** What may be named where an expression stands. */
+export interface ExpressionOptions {
+  /** The steps that may be named here. */
+  readonly steps: readonly string[]
+  /** Whether this is within a `map`. */
+  readonly item?: boolean
+  /** Whether this is within a loop. */
+  readonly round?: boolean
+  /** What it has to give; anything if absent. */
+  readonly result?: ExpressionResult
+}
+
+const variables = ['question', 'previous', 'steps', 'feedback', 'context', 'item', 'round'] as const
+
+/** The variables of expressions. */
+type ExpressionVariable = (typeof variables)[number]
+
+/** Collects what an expression reads, and refuses what it may not name. */
+export class ReadNames implements Reads {
+  readonly #options: ExpressionOptions
+  readonly #used = new Set<ExpressionVariable>()
+  readonly #steps = new Set<string>()
+  readonly #contextKeys = new Set<string>()
+
+  constructor(options: ExpressionOptions) {
+    this.#options = options
+  }
+
+  get steps(): readonly string[] {
+    return [...this.#steps]
+  }
+
+  get contextKeys(): readonly string[] {
+    return [...this.#contextKeys]
+  }
+
+  uses(name: ExpressionVariable): boolean {
+    return this.#used.has(name)
+  }
+
+  /** A variable that is read. */
+  useVariable(name: string, site: ExpressionSite): ExpressionVariable {
+    const variable = variables.find((one) => one === name)
+    if (!variable)
+      return site.refuse(`${shorten(name, 60)} is not known here${meant(name, variables)}`)
+    if (variable === 'item' && !this.#options.item)
+      site.refuse('item is not known here: only the steps of a map have an item')
+    if (variable === 'round' && !this.#options.round)
+      site.refuse('round is not known here: only the steps of a loop have a round')
+    this.#used.add(variable)
+    return variable
+  }
+
+  /** A step of which the result is read. */
+  useStep(name: string, site: ExpressionSite): void {
+    const { steps } = this.#options
+    if (!steps.includes(name))
+      site.refuse(`there is no step ${shorten(name, 60)} before this one${meant(name, steps)}`)
+    this.#steps.add(name)
+  }
+
+  /** A value of the conversation that is read. */
+  useContext(key: string): void {
+    this.#contextKeys.add(key)
+  }
+}
+
+function meant(name: string, known: readonly string[]): string {
+  const near = nearest(name.slice(0, 100), known)
+  if (near) return ` (did you mean ${near}?)`
+  return known.length > 0 ? ` (known: ${known.slice(0, 20).join(', ')})` : ''
+}
+
+/** A macro's variable may have the name of none of these: it would hide what others read. */
+export function isTaken(name: string): boolean {
+  return name !== 'item' && name !== 'round' && variables.some((one) => one === name)
 }

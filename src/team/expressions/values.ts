@@ -1,7 +1,136 @@
 import type { BinaryOperator } from '@marcbachmann/cel-js'
 import type { Json } from '../../protocol/types.ts'
 import { isFields } from '../../shared/json.ts'
-import { type EvaluationRun, type ExpressionSite, shorten } from './expression.ts'
+
+/** What the variables stand for. Data that is not there is null. */
+export interface ExpressionScope {
+  readonly question: ExpressionValue
+  readonly previous: ExpressionValue
+  /** A step that has not run may be absent: its text is empty. */
+  readonly steps: Readonly<Record<string, ExpressionValue>>
+  readonly feedback: string
+  /** The values under the `contextKeys`. */
+  readonly context?: Readonly<Record<string, Json | undefined>>
+  readonly item?: Json | undefined
+  readonly round?: number | undefined
+}
+
+/** Words and data of a step's result or the question. */
+export interface ExpressionValue {
+  readonly text: string
+  readonly data?: Json | undefined
+}
+
+/** How much one evaluation may do: parts computed for elements of lists, elements copied or compared, 64 characters each. */
+const maxWork = 1_000_000
+
+const notRun: ExpressionValue = { text: '' }
+
+/** One evaluation: what it sees, and what it may still do. */
+export class EvaluationRun {
+  readonly scope: ExpressionScope
+  /** The elements that macros are at, the outermost first. */
+  readonly elements: unknown[] = []
+  #work = maxWork
+
+  constructor(scope: ExpressionScope) {
+    this.scope = scope
+  }
+
+  /** Counts work. @throws ExpressionFault when there was too much of it. */
+  charge(work: number, site: ExpressionSite): void {
+    this.#work -= work
+    if (this.#work < 0)
+      site.fail('it takes too long: the lists or texts that it goes through are too large', true)
+  }
+
+  /** Counts the work of going through texts. */
+  chargeText(length: number, site: ExpressionSite): void {
+    this.charge(1 + Math.floor(length / 64), site)
+  }
+
+  step(name: string): ExpressionValue {
+    const { steps } = this.scope
+    return (Object.hasOwn(steps, name) && steps[name]) || notRun
+  }
+}
+
+/** Where an expression stands: the whole of its source, or a part of a template. */
+export interface Origin {
+  /** The expression alone. */
+  readonly source: string
+  /** Where it begins in what contains it. */
+  readonly offset: number
+}
+
+/** A place in an expression, for the errors that name it. */
+export class ExpressionSite {
+  readonly #origin: Origin
+  readonly #start: number
+  readonly #end: number
+
+  constructor(origin: Origin, { start, end }: { readonly start: number; readonly end: number }) {
+    this.#origin = origin
+    this.#start = start
+    this.#end = end
+  }
+
+  /** The source cannot be used. */
+  refuse(reason: string): never {
+    const excerpt = this.#excerpt()
+    throw new ExpressionFault(excerpt ? `${reason}, at ${excerpt}` : reason, {
+      position: this.#position(),
+      excerpt,
+    })
+  }
+
+  /** The evaluation cannot go on. */
+  fail(reason: string, isFinal = false): never {
+    const { source } = this.#origin
+    const [position, excerpt] = [this.#position(), this.#excerpt()]
+    const whole = shorten(source, 120)
+    const place = `character ${position + 1}${excerpt === whole ? '' : `, ${excerpt}`}`
+    const message = `the expression ${whole} failed at ${place}: ${reason}`
+    throw new ExpressionFault(message, { position, excerpt, isFinal })
+  }
+
+  #position(): number {
+    return this.#origin.offset + this.#start
+  }
+
+  #excerpt(): string {
+    return shorten(this.#origin.source.slice(this.#start, this.#end), 40)
+  }
+}
+
+/** Why an expression or a template cannot be read, or gave nothing. */
+export class ExpressionFault extends Error {
+  override readonly name = 'ExpressionFault'
+  /** The offset in the source, that of the template for an expression in one. */
+  readonly position: number
+  /** The piece of the source that begins there, shortened. */
+  readonly excerpt: string
+  /** The evaluation was given up: nothing else that the expression says may make up for it. */
+  readonly isFinal: boolean
+
+  constructor(
+    message: string,
+    place: Pick<ExpressionFault, 'position' | 'excerpt'> & { readonly isFinal?: boolean },
+  ) {
+    super(message)
+    this.position = place.position
+    this.excerpt = place.excerpt
+    this.isFinal = place.isFinal ?? false
+  }
+}
+
+/** The first line of a text, at most so many characters of it. */
+export function shorten(text: string, length: number): string {
+  const whole = text.trim()
+  const [first = ''] = whole.split('\n', 1)
+  const isWhole = first.length <= length && first.length === whole.length
+  return isWhole ? first : `${first.slice(0, length - 1)}…`
+}
 
 /** An element of a list, or a member of an object. */
 export function elementOf(value: unknown, key: unknown, site: ExpressionSite): unknown {
@@ -168,9 +297,7 @@ export function negate(value: unknown, site: ExpressionSite): unknown {
 type CelFunction = (values: readonly unknown[], at: FunctionSite) => unknown
 
 /** The evaluation that a call is part of, its place and its name. */
-interface FunctionSite {
-  readonly run: EvaluationRun
-  readonly site: ExpressionSite
+interface FunctionSite extends At {
   readonly name: string
 }
 

@@ -17,7 +17,7 @@ import {
   type WorkflowConfig,
 } from '../config.ts'
 import type { Refuse, TeamPath } from '../errors.ts'
-import { looksLikeExpression } from '../expressions/expression.ts'
+import { looksLikeExpression } from '../expressions/compile.ts'
 import { answered } from '../run.ts'
 import type { Schedule, SchedulerKind } from '../schedulers/kind.ts'
 import type { CallRules } from '../schedulers/scheduler.ts'

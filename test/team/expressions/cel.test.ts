@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Json } from '../../../src/protocol/types.ts'
 import { compileExpression } from '../../../src/team/expressions/compile.ts'
-import { ExpressionFault } from '../../../src/team/expressions/expression.ts'
+import { ExpressionFault } from '../../../src/team/expressions/values.ts'
 import { scope } from './scope.ts'
 
 const cel = new Environment({ homogeneousAggregateLiterals: false }).registerVariable('item', 'dyn')

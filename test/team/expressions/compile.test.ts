@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compileExpression } from '../../../src/team/expressions/compile.ts'
-import { looksLikeExpression } from '../../../src/team/expressions/expression.ts'
+import { compileExpression, looksLikeExpression } from '../../../src/team/expressions/compile.ts'
 import { faultOf, options, scope } from './scope.ts'
 
 const evaluate = (source: string) => compileExpression(source, options).evaluate(scope)

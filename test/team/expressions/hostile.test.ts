@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/protocol/types.ts'
 import { compileExpression, compileTemplate } from '../../../src/team/expressions/compile.ts'
-import { ExpressionFault, type ExpressionScope } from '../../../src/team/expressions/expression.ts'
+import { ExpressionFault, type ExpressionScope } from '../../../src/team/expressions/values.ts'
 import { faultOf, options, scope } from './scope.ts'
 
 const evaluate = (source: string, over = scope) => compileExpression(source, options).evaluate(over)

@@ -1,4 +1,4 @@
-import { ExpressionFault, type ExpressionScope } from '../../../src/team/expressions/expression.ts'
+import { ExpressionFault, type ExpressionScope } from '../../../src/team/expressions/values.ts'
 
 /** What a run knows in these tests. */
 export const scope: ExpressionScope = {
