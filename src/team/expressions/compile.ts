@@ -27,7 +27,7 @@ import {
  */
 
 /** An expression that was read. */
-export interface Expression extends Reads {
+interface Expression extends Reads {
   readonly source: string
   /** What it gives for a scope. @throws ExpressionFault that names the expression and the place in it. */
   evaluate(scope: ExpressionScope): Json

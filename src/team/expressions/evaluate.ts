@@ -530,6 +530,6 @@ function meant(name: string, known: readonly string[]): string {
 }
 
 /** A macro's variable may have the name of none of these: it would hide what others read. */
-export function isTaken(name: string): boolean {
+function isTaken(name: string): boolean {
   return name !== 'item' && name !== 'round' && variables.some((one) => one === name)
 }
