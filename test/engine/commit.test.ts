@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { Committer } from '../../src/engine/commit.ts'
 import { bearer } from '../../src/server/index.ts'
+import { TasksLocked } from '../../src/store/documents.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store, Write } from '../../src/store/store.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
@@ -84,4 +85,23 @@ test('is idle where what waited has nothing left to write', async () => {
   const source = { commitBytes: 0, principal: '', reduce: () => [], stored() {}, refused() {} }
   committer.enqueue(source, 'burst')
   await expect(committer.idle()).resolves.toBeUndefined()
+})
+
+test('fails where the store names as locked what is not in the commit', async () => {
+  let commits = 0
+  const store: Store = {
+    ...createMemoryStore(),
+    async commit() {
+      if (++commits > 10) throw new Error('It is tried again and again')
+      throw new TasksLocked(new Set(['another task']))
+    },
+  }
+  const committer = new Committer(store)
+  const errors: unknown[] = []
+  const reduce = (): readonly Write[] => [{ type: 'deleteTask', id: 'own' }]
+  const refused = (error: unknown) => void errors.push(error)
+  committer.enqueue({ commitBytes: 1, principal: '', reduce, stored() {}, refused }, 'now')
+  await committer.idle()
+  expect(commits).toBe(1)
+  expect(errors).toEqual([expect.any(TasksLocked)])
 })

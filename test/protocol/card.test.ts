@@ -5,11 +5,12 @@ import {
   checkCard,
   chooseInterface,
   renderCard,
+  takesPart,
   validateAgentId,
 } from '../../src/protocol/card.ts'
 import { skillSchemasExtension } from '../../src/protocol/extensions.ts'
 import { parseResult } from '../../src/protocol/schema.ts'
-import type { AgentCard, AgentInterface } from '../../src/protocol/types.ts'
+import type { AgentCard, AgentInterface, Part } from '../../src/protocol/types.ts'
 
 const info: AgentInfo = {
   id: 'writer',
@@ -150,6 +151,32 @@ describe('checking a card', () => {
     ],
   ])('finds %s', (_name, fault, field) => {
     expect(checkCard({ ...good, ...fault }).map((problem) => problem.field)).toEqual([field])
+  })
+})
+
+describe('the modes of an agent', () => {
+  const text: Part = { text: 'hello' }
+  const data: Part = { data: 1 }
+  const patch: Part = { data: [], mediaType: 'application/merge-patch+json' }
+  const listed: Part = { data: [], mediaType: 'text/json; charset=utf-8' }
+  const image: Part = { raw: 'AAAA', mediaType: 'image/png' }
+  const unknown: Part = { url: 'https://a.example/file' }
+
+  test.each<[mode: string, takes: readonly Part[], refuses: readonly Part[]]>([
+    ['text/plain', [text, unknown], [data, image]],
+    ['TEXT/PLAIN; charset=utf-8', [text], [data]],
+    ['text', [text, listed], [data, image]],
+    ['json', [data, patch, listed], [text, image]],
+    ['data', [data, patch, listed], [text, image]],
+    ['application/json', [data], [patch, listed, text]],
+    ['image/*', [image], [text, data]],
+    ['image', [image], [text, data]],
+    ['file', [image, unknown], [text, data]],
+    ['*/*', [text, data, image], []],
+    ['*', [text, data, image], []],
+  ])('%s', (mode, takes, refuses) => {
+    expect(takes.filter((part) => !takesPart(['application/pdf', mode], part))).toEqual([])
+    expect(refuses.filter((part) => takesPart(['application/pdf', mode], part))).toEqual([])
   })
 })
 
