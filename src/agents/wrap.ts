@@ -140,7 +140,7 @@ export class WrappedTurn implements Readonly<{ [Name in keyof Required<Turn>]: T
 }
 
 /** What an agent has of its own that works within another's turn. */
-export interface InnerTurnOptions {
+interface InnerTurnOptions {
   /** Keeps its steps and state apart from all others. */
   readonly space: string
   readonly message: Message

@@ -155,3 +155,8 @@ export class Suspension extends Error {
     this.reply = reply
   }
 }
+
+/** Whether a run stops for the user: to ask, or because the user did not approve. */
+export function stopsForUser(thrown: unknown): boolean {
+  return thrown instanceof Suspension || thrown instanceof Refusal
+}

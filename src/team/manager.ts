@@ -4,7 +4,7 @@ import { withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import { checkOptions } from '../shared/options.ts'
-import { LinkedSignal } from './signal.ts'
+import { LinkedSignal } from '../shared/signal.ts'
 
 interface CachedHealth {
   readonly agent: Agent

@@ -1,110 +1,221 @@
 import { hash } from 'node:crypto'
-import type {
-  Account,
-  AgentEvent,
-  ChunkOptions,
-  ContextValues,
-  StepWork,
-  Turn,
-} from '../agents/agent.ts'
-import { responseArtifact } from '../agents/reply.ts'
-import { toRefusal } from '../agents/tools.ts'
-import { InnerTurn, type InnerTurnOptions, SteppedValues } from '../agents/wrap.ts'
-import { toUsageMetadata, type Usage, usageOf } from '../protocol/extensions.ts'
+import {
+  type Context,
+  context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
+import type { Account, AgentReply, ContextValues, StepWork, Turn } from '../agents/agent.ts'
+import type { VerdictQuestion } from '../agents/guards/check.ts'
+import { isUnguarded } from '../agents/guards/ready.ts'
+import { guardedAnswer } from '../agents/guards/with-guards.ts'
+import { ModelRefusal, readReply } from '../agents/reply.ts'
+import { acceptsTools, isRefusal, type Tool, wrapTool } from '../agents/tools.ts'
+import { type AskAgent, InnerTurn, SteppedValues } from '../agents/wrap.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { finishOf, usageOf } from '../protocol/extensions.ts'
 import { textOf } from '../protocol/task.ts'
-import type {
-  Artifact,
-  Json,
-  JsonObject,
-  Message,
-  StreamResponse,
-  Task,
-  TaskArtifactUpdateEvent,
-} from '../protocol/types.ts'
+import type { Json, JsonObject, Message, Task } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
-import { type Clock, toTimestamp } from '../shared/clock.ts'
-import { copyOf } from '../shared/json.ts'
-import type { Budget, CallAccount } from './budget.ts'
-import { replyParts } from './reply.ts'
+import { toTimestamp } from '../shared/clock.ts'
+import { copyOf, type Mutable } from '../shared/json.ts'
+import { type Deadline, LinkedSignal } from '../shared/signal.ts'
+import type { CallAccount } from './budget.ts'
+import { Suspension, stopsForUser } from './errors.ts'
+import type { Live } from './output.ts'
+import { Collector, replyParts } from './reply.ts'
+import type { Delegation, Run } from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
-import type { LinkedSignal } from './signal.ts'
 
-/**
- * When a member's words go out: `now`, as they come; as `prose`, once they begin otherwise than JSON does and so are
- * hardly a routing decision; or at the `end`, when it is known whether they are one.
- */
-export type Release = 'now' | 'prose' | 'end'
-
-/** What a member's turn has of its own. */
-interface ChildTurnOptions extends InnerTurnOptions {
-  /** Fires when the member is to stop; its signal is made only for a member that looks at it. */
-  readonly link: LinkedSignal
-  readonly clock: Clock
-  readonly hops: readonly string[]
-  readonly traceparent: string | undefined
-  /** What the member was asked and answered before in this run. */
-  readonly exchange: readonly Message[]
-  /** The reply in which the member asked what this message answers. */
+/** One delegation on its way to a member. */
+export interface MemberCall {
+  readonly run: Run
+  readonly delegation: Delegation
+  readonly key: string
+  readonly message: Message
+  readonly live: Live | undefined
+  /** The reply in which the member asked what the message answers. */
   readonly asked: MemberReply | undefined
-  /** Whether the member speaks with the team's caller, and so sees their conversation and must keep to their formats. */
-  readonly facesCaller: boolean
-  /** The JSON Schema that the member is to answer by. */
-  readonly answerSchema: JsonObject | undefined
-  readonly account: Account
-  /** The values of the conversation, of the step that calls the member. */
+  readonly account: CallAccount
+  /** The values of the conversation: what is set by them is stored with the member's reply. */
   readonly values: ContextValues
+  /** When its time is over, as the clock's `elapsed`; undefined where it has no limit. */
+  readonly endsAt: number | undefined
 }
 
+/** One try of a member. */
+export interface MemberAttempt {
+  readonly agentId: string
+  /** From 1, for each member. */
+  readonly number: number
+  readonly isFallback: boolean
+}
+
+/** Made once: every call of a member ends with it, and an error is not free. */
+const delegationOver = new A2AError('taskCanceled', 'The delegation is over')
+
 /**
- * The turn that a member sees: the team's task, with a space of its own for steps and state. To the member, a question
- * that it asked is a task of its own that waits for input. A class, not closures: one is made per hop.
+ * One try of a member: the turn that the member sees, and what the team holds of it, its signal, its span, the guards of
+ * its step and its words on their way to the caller. The turn is the team's, with a space of its own for steps and state;
+ * to the member, a question that it asked is a task of its own that waits for input. A class, not closures: one is made
+ * per hop.
  */
-export class ChildTurn extends InnerTurn {
-  readonly #parent: Turn
-  readonly #options: ChildTurnOptions
+export class MemberTurn extends InnerTurn {
+  readonly #call: MemberCall
+  readonly #agentId: string
+  readonly #space: string
+  /** What the member was asked and answered before in this run. */
+  readonly #exchange: readonly Message[]
+  /** Fires when the member is to stop; its signal is made only for a member that looks at it. */
+  readonly #link: LinkedSignal
+  readonly #span: Span
+  /** Where the span is the current one. */
+  readonly #spanContext: Context
   /** The member's own copies, made when it looks. */
   #task: Task | undefined
   #history: readonly Message[] | undefined
   #outside: Set<() => Promise<void>> | undefined
   #values: SteppedValues | undefined
 
-  constructor(parent: Turn, options: ChildTurnOptions) {
-    super(parent, options)
-    this.#parent = parent
-    this.#options = options
+  constructor(call: MemberCall, { agentId, number }: MemberAttempt) {
+    const { run, delegation } = call
+    const space = `${delegation.name}:${agentId}`
+    // Its own, whatever it does to it: siblings and further tries get the same question.
+    const message: Mutable<Message> = copyOf(call.message)
+    message.messageId = toMessageId(run.turn, `${space}/${number}`)
+    super(run.turn, { space, message })
+    this.#call = call
+    this.#agentId = agentId
+    this.#space = space
+    this.#exchange = delegation.alone ? [] : (run.exchanges.get(agentId) ?? [])
+    const parent = toContext(run.turn.traceparent)
+    this.#span = startSpan(call, agentId, parent)
+    this.#spanContext = trace.setSpan(parent, this.#span)
+    this.#link = new LinkedSignal(run.link, deadlineOf(call, agentId))
+  }
+
+  /**
+   * What the member answers, read to its end or to the first state in which it stops.
+   * @throws A2AError where it fails, or where its answer is not whole and the call wants a whole one.
+   */
+  collect(): Promise<MemberReply> {
+    return context.with(this.#spanContext, () => this.#collect())
+  }
+
+  async #collect(): Promise<MemberReply> {
+    const { run, delegation, live, account } = this.#call
+    const collector = new Collector(run.turn)
+    try {
+      await readReply(this.#ask(), {
+        place: collector,
+        until: this.#link,
+        onLeft: (cleanUp) => void run.left.push(cleanUp),
+        take(event) {
+          const taken = collector.take(event)
+          const passing = live?.onEvent(taken)
+          return passing ? passing.then(() => collector.hasStopped) : collector.hasStopped
+        },
+      })
+      const reply = collector.reply({ agentId: this.#agentId, space: this.#space })
+      const usage = usageOf(reply.metadata)
+      if (usage) account.told(usage)
+      this.#link.throwIfAborted()
+      if (isFailed(reply) && !isRefused(reply)) throw replyError(reply)
+      failOnCut(reply, delegation)
+      return reply
+    } catch (error) {
+      this.#fail(error)
+      throw error
+    }
+  }
+
+  /** Lets the member answer, with the call's tools where it takes some, under the guards of its step. */
+  #ask(): AgentReply {
+    const { run, delegation } = this.#call
+    const { name, wrap, guards } = delegation
+    const agentId = this.#agentId
+    const found = run.manager.get(agentId)
+    if (!found) throw new A2AError('agentUnavailable', `Agent "${agentId}" is not registered`)
+    const agent = wrap ? wrap(found) : found
+    const running = new Set<Promise<unknown>>()
+    const tools = delegation.tools?.map((tool) => stopping(tool, this.#link, running)) ?? []
+    const ask: AskAgent = (turn, message = this.message) =>
+      acceptsTools(agent) ? agent.process(message, turn, tools) : agent.process(message, turn)
+    const ready = guards && run.guards.ready(guards)
+    if (!ready || isUnguarded(ready)) return ask(this)
+    const around = {
+      owner: { team: run.config.id, agent: agentId, step: name },
+      tracer: run.turn,
+      askMember: (question: VerdictQuestion) => run.guards.ask(run, name, question),
+    }
+    return guardedAnswer({ guards: ready, around, ask }, this.message, this)
+  }
+
+  /**
+   * Stops the member, which may have been left behind and must not go on working for nothing, and ends what it waited for
+   * outside the team: when this resolves the team has its slot again. Undefined where the member never was away.
+   */
+  close(): Promise<void> | undefined {
+    this.#link.abort(delegationOver)
+    this.#link.release()
+    if (this.#outside) return this.#comeBack(this.#outside)
+    this.#span.end()
+    return undefined
+  }
+
+  async #comeBack(outside: ReadonlySet<() => Promise<void>>): Promise<void> {
+    try {
+      const returning = Promise.all([...outside].map((back) => back()))
+      await withSignal(returning, this.#call.run.link.signal)
+    } catch (error) {
+      this.#fail(error)
+      throw error
+    } finally {
+      this.#span.end()
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#span.setStatus({ code: SpanStatusCode.ERROR })
+    if (error instanceof Error) this.#span.recordException(error)
   }
 
   override get task(): Task | undefined {
-    const { asked } = this.#options
-    this.#task ??= asked && copyOf(waitingTask(this.#parent, asked, this.#options))
+    const { run, asked } = this.#call
+    this.#task ??= asked && copyOf(waitingTask(run, asked, this.#exchange))
     return this.#task
   }
   override get history(): readonly Message[] {
-    this.#history ??= copyOf(this.#options.exchange)
+    this.#history ??= copyOf(this.#exchange)
     return this.#history
   }
   override get signal(): AbortSignal {
-    return this.#options.link.signal
+    return this.#link.signal
   }
   override get hops(): readonly string[] {
-    return this.#options.hops
+    return this.#call.run.hops
   }
+  /** Without an OpenTelemetry SDK in the process no span is made, and the caller's own context is passed on. */
   override get traceparent(): string | undefined {
-    return this.#options.traceparent
+    return toTraceparent(this.#span.spanContext()) ?? this.#call.run.turn.traceparent
   }
   override get outputSchema(): JsonObject | undefined {
-    return this.#options.answerSchema
+    return this.#call.delegation.answerSchema
   }
   override get acceptedOutputModes(): readonly string[] {
-    return this.#options.facesCaller ? this.#parent.acceptedOutputModes : []
+    const { run, delegation } = this.#call
+    return delegation.facesCaller ? run.turn.acceptedOutputModes : []
   }
 
   override get account(): Account {
-    return this.#options.account
+    return this.#call.account
   }
 
   override get context(): SteppedValues {
-    this.#values ??= new SteppedValues(this.#options.values)
+    this.#values ??= new SteppedValues(this.#call.values)
     return this.#values
   }
 
@@ -113,64 +224,145 @@ export class ChildTurn extends InnerTurn {
   }
 
   override away(): () => Promise<void> {
-    const back = this.#parent.away()
+    const back = super.away()
     this.#outside ??= new Set()
     this.#outside.add(back)
     return back
   }
 
-  /**
-   * Ends what the member waited for outside the team, also for one that is left behind: when this resolves the team has
-   * its slot again. Undefined where the member never was away.
-   */
-  end(link: LinkedSignal): Promise<unknown> | undefined {
-    if (!this.#outside) return undefined
-    return withSignal(Promise.all([...this.#outside].map((back) => back())), link.signal)
-  }
-
   override trace(entry: JsonObject, thrown?: unknown): void {
-    this.#parent.trace(withPlace(entry, this.#options.space), thrown)
+    super.trace(withPlace(entry, this.#space), thrown)
   }
 
   override async conversation(limit: number): Promise<readonly Message[]> {
     if (limit <= 0) return []
-    const { facesCaller, exchange } = this.#options
-    const heard = facesCaller ? await this.#parent.conversation(limit + 1) : []
+    const { run, delegation } = this.#call
+    const heard = delegation.facesCaller ? await super.conversation(limit + 1) : []
     // The caller's message may be among them; the member has it as its own, under another id.
-    const { messageId: callers } = this.#parent.message
+    const { messageId: callers } = run.turn.message
     const earlier = heard.filter(({ messageId }) => messageId !== callers)
-    return [...earlier, ...copyOf(exchange)].slice(-limit)
+    return [...earlier, ...copyOf(this.#exchange)].slice(-limit)
   }
-}
-
-function waitingTask(
-  parent: Turn,
-  asked: MemberReply,
-  { exchange, clock }: Pick<ChildTurnOptions, 'exchange' | 'clock'>,
-): Task {
-  const question = asked.message ?? parent.reply(replyParts(asked))
-  return {
-    id: parent.taskId,
-    contextId: parent.contextId,
-    status: { state: asked.state, message: question, timestamp: toTimestamp(clock.now()) },
-    ...(asked.artifacts && { artifacts: asked.artifacts }),
-    history: exchange,
-  }
-}
-
-/** The place names nest, so that an entry of a nested team says by which way it was reached. */
-function withPlace(entry: JsonObject, space: string): JsonObject {
-  return { ...entry, at: typeof entry.at === 'string' ? `${space}/${entry.at}` : space }
 }
 
 /**
  * The id of a message to a member: a UUID that is the same when the turn runs again after a crash, so that a remote peer
  * can tell a repeated send, and another one for every try and every delegation.
  */
-export function toMessageId(turn: Turn, place: string): string {
+function toMessageId(turn: Turn, place: string): string {
   const hex = hash('sha256', `${turn.taskId}/${turn.message.messageId}/${place}`)
   // Version 8 and the standard variant of RFC 9562, for ids made in a way of one's own.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+const format = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+
+function toContext(traceparent: string | undefined): Context {
+  const match = format.exec(traceparent ?? '')
+  const [, traceId, spanId, flags] = match ?? []
+  if (!traceId || !spanId || !flags) return context.active()
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+  })
+}
+
+function startSpan({ run, delegation }: MemberCall, agentId: string, parent: Context): Span {
+  const attributes = {
+    'corral.team': run.config.id,
+    'corral.member': agentId,
+    'corral.step': delegation.name,
+    'corral.task': run.turn.taskId,
+  }
+  return trace.getTracer('corral').startSpan(`delegate ${agentId}`, { attributes }, parent)
+}
+
+/** The end of one try: by its own time, or by that of the whole delegation. */
+function deadlineOf({ run, delegation, endsAt }: MemberCall, agentId: string): Deadline {
+  const { clock } = run
+  const { timeoutSeconds = Infinity, maxTaskSeconds } = delegation
+  const leftMs = endsAt === undefined ? Infinity : Math.max(0, endsAt - clock.elapsed())
+  const ms = Math.min(timeoutSeconds * 1_000, leftMs)
+  const seconds = ms === leftMs ? maxTaskSeconds : timeoutSeconds
+  const reason = (): A2AError =>
+    new A2AError('timeout', `Agent "${agentId}" took longer than ${seconds} s`)
+  return { clock, ms: ms === Infinity ? undefined : ms, reason }
+}
+
+/**
+ * Stops the member when its tool has to ask the user, or when the user has rejected the call: the model learns of neither. A
+ * question waits until the other `running` tools have ended, which would otherwise run, and be paid for, a second time.
+ */
+function stopping(tool: Tool, link: LinkedSignal, running: Set<Promise<unknown>>): Tool {
+  return wrapTool(tool, {
+    async execute(args, context) {
+      const work = (async () => tool.execute(args, context))()
+      running.add(work)
+      try {
+        return await work
+      } catch (thrown) {
+        running.delete(work)
+        if (thrown instanceof Suspension) await Promise.allSettled(running)
+        if (stopsForUser(thrown)) link.abort(thrown)
+        throw thrown
+      } finally {
+        running.delete(work)
+      }
+    },
+  })
+}
+
+function isFailed({ state }: MemberReply): boolean {
+  return (
+    state === 'TASK_STATE_FAILED' ||
+    state === 'TASK_STATE_REJECTED' ||
+    state === 'TASK_STATE_CANCELED'
+  )
+}
+
+/** Whether the user did not approve what the member wanted to do. */
+export function isRefused({ state, metadata }: MemberReply): boolean {
+  return state === 'TASK_STATE_REJECTED' && isRefusal(metadata)
+}
+
+/** The error that a reply in a failed state stands for. */
+function replyError(reply: MemberReply): A2AError {
+  const text = reply.message ? textOf(reply.message.parts) : ''
+  if (finishOf(reply.metadata) === 'refusal') return new ModelRefusal(text)
+  return new A2AError('processingError', text || `The agent ended in ${reply.state}`)
+}
+
+/** @throws A2AError where the answer is not whole and the call wants a whole one. */
+function failOnCut({ metadata }: MemberReply, { agentId, failOn }: Delegation): void {
+  if (!failOn || failOn.length === 0) return
+  const reason = finishOf(metadata)
+  if (!failOn.some((one) => one === reason)) return
+  const why = reason === 'length' ? 'had no more tokens' : 'was cut by its content filter'
+  throw new A2AError('processingError', `The answer of agent "${agentId}" is not whole: it ${why}`)
+}
+
+/** The task that a question of the member is to it. */
+function waitingTask({ turn, clock }: Run, asked: MemberReply, exchange: readonly Message[]): Task {
+  const question = asked.message ?? turn.reply(replyParts(asked))
+  return {
+    id: turn.taskId,
+    contextId: turn.contextId,
+    status: { state: asked.state, message: question, timestamp: toTimestamp(clock.now()) },
+    ...(asked.artifacts && { artifacts: asked.artifacts }),
+    history: exchange,
+  }
+}
+
+function toTraceparent({ traceId, spanId, traceFlags }: SpanContext): string | undefined {
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+}
+
+/** The place names nest, so that an entry of a nested team says by which way it was reached. */
+function withPlace(entry: JsonObject, space: string): JsonObject {
+  return { ...entry, at: typeof entry.at === 'string' ? `${space}/${entry.at}` : space }
 }
 
 /** Where members keep something with a task, by the keys that their team sees: `<delegation>:<member>/<their key>`. */
@@ -191,298 +383,4 @@ export function memberSpaces(
 /** The keys of one space, as the member that keeps them names them. */
 export function* keysIn(space: string, keys: Iterable<string>): Iterable<string> {
   for (const key of keys) if (key.startsWith(`${space}/`)) yield key.slice(space.length + 1)
-}
-
-/** Where a run's answer goes: to the caller, live where a member's words are the answer. */
-export interface TeamOutput {
-  /** Says what is going on, as a status text. */
-  progress(text: string): Promise<void>
-  /** Passes a member's events on as they happen. */
-  live(release: Release, account: CallAccount): Live
-  /** Gives the caller the run's answer, unless the caller has already heard it live. */
-  deliver(reply: MemberReply): Promise<void>
-  /** A member's question as the caller may see it. */
-  toQuestion(reply: MemberReply): MemberReply | Promise<MemberReply>
-  /** Asks the caller what a member asked. */
-  ask(reply: MemberReply): Promise<void>
-  /** Ends the task as rejected, because the user did not approve. */
-  refuse(reason: string): Promise<void>
-  /** Ends the answer, with what the run used. */
-  complete(used: Usage | undefined): Promise<void>
-}
-
-/** One member's words on their way to the caller. */
-export interface Live {
-  /** Returns undefined where there is nothing to wait for. */
-  onEvent(event: StreamResponse): Promise<void> | undefined
-  /** A further try of the member begins: its first chunk replaces what the failed one left. */
-  restart(): void
-  /** The reply that these words make up. */
-  finish(reply: MemberReply): void
-}
-
-/** Makes the output of one run; the budget knows what has been used so far. */
-export function createTeamOutput(
-  turn: Turn,
-  budget: Pick<Budget, 'used'>,
-  emit: (event: AgentEvent) => Promise<void>,
-): TeamOutput {
-  let heard: MemberReply | undefined
-
-  return {
-    progress: (text) => emit(turn.status('TASK_STATE_WORKING', text)),
-    live: (release, account) =>
-      createLive({ turn, budget, emit, account, release }, (reply) => {
-        heard = reply
-      }),
-    async deliver(reply) {
-      if (heard === reply) return
-      for (const event of toArtifacts(turn, reply, budget.used)) await emit(event)
-    },
-    toQuestion: (reply) => reply,
-    async ask(reply) {
-      const { state, metadata } = reply
-      const parts = reply.message?.parts ?? replyParts(reply)
-      const words = turn.reply(parts.length > 0 ? parts : 'More input is needed')
-      // The member's own id: it tells the answer's turn which question the task waits with.
-      const question = reply.message ? { ...words, messageId: reply.message.messageId } : words
-      await emit({
-        statusUpdate: {
-          status: { state, message: { ...question, ...(metadata && { metadata }) } },
-        },
-      })
-    },
-    refuse: (reason) => emit(toRefusal(turn, reason)),
-    async complete(used) {
-      const status = { state: 'TASK_STATE_COMPLETED' } as const
-      await emit({ statusUpdate: { status, ...(used && { metadata: toUsageMetadata(used) }) } })
-    },
-  }
-}
-
-type LiveOptions = {
-  readonly turn: Turn
-  readonly budget: Pick<Budget, 'used'>
-  readonly emit: (event: AgentEvent) => Promise<void>
-  readonly account: CallAccount
-  readonly release: Release
-}
-
-type Chunk = Pick<TaskArtifactUpdateEvent, 'artifact' | 'append' | 'lastChunk' | 'metadata'>
-
-/**
- * The first chunk of an artifact replaces what an attempt before a crash, or a failed try, may have left of it. A reply of
- * which the caller has heard something is `onHeard`.
- */
-function createLive(
-  { turn, budget, emit, account, release }: LiveOptions,
-  onHeard: (reply: MemberReply) => void,
-): Live {
-  let response = responseName(turn)
-  let begun = new Set<string>()
-  let name = createNaming(response)
-  let held: StreamResponse[] = []
-  let flows = release === 'now'
-
-  const chunk = async (update: Chunk): Promise<void> => {
-    if (begun.size === 0 && turn.number > 1) {
-      response = await goesOnIn(turn, update.artifact)
-      name = createNaming(response)
-    }
-    const artifact = name(update.artifact)
-    const { artifactId } = artifact
-    const append = update.append === true && begun.has(artifactId)
-    begun.add(artifactId)
-    const own = usageOf(artifact.metadata)
-    if (own) account.told(own)
-    const total = artifactId === response && (own || !append) && budget.used
-    await emit(
-      turn.artifact(total ? telling(artifact, total) : artifact, { ...optionsOf(update), append }),
-    )
-  }
-  const forward = async (event: StreamResponse): Promise<void> => {
-    if ('artifactUpdate' in event) await chunk(event.artifactUpdate)
-    else if ('task' in event)
-      for (const artifact of event.task.artifacts ?? []) await chunk({ artifact })
-    else if ('statusUpdate' in event && event.statusUpdate.status.state === 'TASK_STATE_WORKING') {
-      const { message } = event.statusUpdate.status
-      if (message) await emit(turn.status('TASK_STATE_WORKING', textOf(message.parts)))
-    }
-  }
-
-  return {
-    restart() {
-      begun = new Set()
-      name = createNaming(response)
-      held = []
-      flows = release === 'now'
-    },
-    async onEvent(event) {
-      if (!flows) held.push(event)
-      if (!flows && release === 'prose') flows = isProse(held)
-      if (!flows) return
-      const ready = held.length > 0 ? held : [event]
-      held = []
-      for (const one of ready) await forward(one)
-    },
-    finish(reply) {
-      if (begun.size > 0) onHeard(reply)
-    },
-  }
-}
-
-function responseName(turn: Turn): string {
-  // To look at the task and its history costs a copy, and a first turn has none.
-  if (turn.number === 1 || !turn.task) return responseArtifact
-  const kept = keptPlace(turn)
-  if (kept !== undefined) return kept
-  // A turn that runs again after a crash finds its own message in the history.
-  const earlier = turn.history.filter(
-    ({ role, messageId }) => role === 'ROLE_USER' && messageId !== turn.message.messageId,
-  )
-  return earlier.length > 0 ? `${responseArtifact}-${earlier.length + 1}` : responseArtifact
-}
-
-const placeKey = 'response'
-
-/** Where an earlier attempt of this turn has put its answer. */
-function keptPlace(turn: Turn): string | undefined {
-  const kept = turn.load(placeKey)
-  if (typeof kept !== 'object' || kept === null || !('artifactId' in kept)) return undefined
-  return kept.turn === turn.number ? String(kept.artifactId) : undefined
-}
-
-/**
- * Gives a member's artifacts their names in the team's task. The first one is the team's `response`, whatever the member
- * calls it, so that words which turn out to be a decision are replaced by the next member's; the answer of a later turn
- * is `response-2` and so on, as the engine names plain answers; the others keep their names.
- */
-function createNaming(response: string): (artifact: Artifact) => Artifact {
-  let first: string | undefined
-  return (artifact) => {
-    first ??= artifact.artifactId
-    if (artifact.artifactId === first) return { ...artifact, artifactId: response }
-    if (artifact.artifactId !== response) return artifact
-    return { ...artifact, artifactId: `${response}-other` }
-  }
-}
-
-/**
- * Where a later turn's answer stands: in the artifact of an earlier one where it begins with all that was said there, as a
- * model does after a question about one of its tools. What was said is then not said a second time. That is kept, since a
- * turn that runs again finds its own words there.
- */
-async function goesOnIn(turn: Turn, { parts }: Artifact): Promise<string> {
-  const own = responseName(turn)
-  const last = turn.task?.artifacts?.findLast(({ artifactId }) => isResponse(artifactId))
-  if (!last || last.artifactId === own || !last.parts.every((part) => 'text' in part)) return own
-  const said = textOf(last.parts)
-  if (said === '' || !textOf(parts).startsWith(said)) return own
-  await turn.save(placeKey, { turn: turn.number, artifactId: last.artifactId })
-  return last.artifactId
-}
-
-function isResponse(artifactId: string): boolean {
-  return artifactId === responseArtifact || /^response-\d{1,9}$/.test(artifactId)
-}
-
-/** The artifact with the tokens of the whole run in its metadata, instead of its member's own. */
-function telling(artifact: Artifact, total: Usage): Artifact {
-  return { ...artifact, metadata: { ...artifact.metadata, ...toUsageMetadata(total) } }
-}
-
-function optionsOf({ lastChunk, metadata }: Chunk): Pick<ChunkOptions, 'lastChunk' | 'metadata'> {
-  return { ...(lastChunk !== undefined && { lastChunk }), ...(metadata && { metadata }) }
-}
-
-/** Text that begins like JSON, or like a block of code that may hold JSON, could be a decision. */
-function isProse(events: readonly StreamResponse[]): boolean {
-  let text = ''
-  for (const event of events)
-    if ('artifactUpdate' in event) {
-      if (event.artifactUpdate.artifact.parts.some((part) => 'data' in part)) return false
-      text += textOf(event.artifactUpdate.artifact.parts)
-    }
-  return /^\s*[^\s{[`]/.test(text)
-}
-
-function toArtifacts(
-  turn: Turn,
-  reply: MemberReply,
-  used: Usage | undefined,
-): readonly AgentEvent[] {
-  const response = responseName(turn)
-  const name = createNaming(response)
-  const parts = replyParts(reply)
-  const plain = { artifactId: responseArtifact, name: responseArtifact, parts }
-  const artifacts = reply.artifacts?.length ? reply.artifacts : [plain]
-  return artifacts
-    .filter((artifact) => artifact.parts.length > 0)
-    .map((artifact) => {
-      const named = name(artifact)
-      const isCounted = used && named.artifactId === response
-      return turn.artifact(isCounted ? telling(named, used) : named, { lastChunk: true })
-    })
-}
-
-/** Carries items from running work to one reader. A full channel makes its writers wait. */
-interface Channel<T> {
-  /** Resolves when there is room again; at once after the end, when items go nowhere. */
-  push(item: T): Promise<void>
-  /**
-   * All that waits, as soon as there is something; nothing at the end. Items come together, not one by one: each
-   * promise between a member's words and the caller counts.
-   * @throws what the channel failed with, after what was said before.
-   */
-  take(): Promise<readonly T[]>
-  /** No more items: the reader ends after those that are waiting, or has left. */
-  close(): void
-  /** The reader gets what is waiting, then this error. */
-  fail(error: unknown): void
-}
-
-const room: Promise<void> = Promise.resolve()
-
-/** Makes a channel that holds at most `bound` items before its writers wait. */
-export function createChannel<T>(bound: number): Channel<T> {
-  let waiting: T[] = []
-  let end: { readonly error?: unknown } | undefined
-  let wakeReader: (() => void) | undefined
-  let writersWait: Promise<void> | undefined
-  let wakeWriters: (() => void) | undefined
-
-  function setWritersFree(): void {
-    wakeWriters?.()
-    writersWait = wakeWriters = undefined
-  }
-
-  function finish(how: { readonly error?: unknown }): void {
-    end ??= how
-    wakeReader?.()
-    setWritersFree()
-  }
-
-  return {
-    push(item) {
-      if (end) return room
-      waiting.push(item)
-      wakeReader?.()
-      if (waiting.length < bound) return room
-      writersWait ??= new Promise((resolve) => (wakeWriters = resolve))
-      return writersWait
-    },
-    async take() {
-      if (waiting.length === 0 && !end) {
-        await new Promise<void>((resolve) => (wakeReader = resolve))
-        wakeReader = undefined
-      }
-      const items = waiting
-      waiting = []
-      setWritersFree()
-      if (items.length === 0 && end && 'error' in end) throw end.error
-      return items
-    },
-    close: () => finish({}),
-    fail: (error) => finish({ error }),
-  }
 }

@@ -1,11 +1,10 @@
-import type { AgentReply, Turn } from '../agents/agent.ts'
-import { type ReplyPlace, readReply, responseArtifact, responseOf } from '../agents/reply.ts'
+import type { Turn } from '../agents/agent.ts'
+import { type ReplyPlace, responseArtifact, responseOf } from '../agents/reply.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { toAmounts, type Usage } from '../protocol/extensions.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import { dataOf, isInterrupted, isTerminal, readableText } from '../protocol/task.ts'
 import type {
-  Artifact,
   Json,
   JsonObject,
   Message,
@@ -16,7 +15,6 @@ import type {
 import type { Mutable } from '../shared/json.ts'
 import type { StepResult } from './config.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
-import type { LinkedSignal } from './signal.ts'
 
 /**
  * What a team writes into its task's trace, one entry for each thing that happens. Entries about one call share its
@@ -87,73 +85,49 @@ export type CallFacts = {
   readonly step: string
 }
 
-/** Where a reply is collected. */
-interface Collection {
-  readonly turn: Turn
-  /** The member that replies. */
-  readonly from: From
-  /** What ends the wait for the member. */
-  readonly until?: LinkedSignal
-  /** Called with every artifact chunk and status change as it happens; a lone message comes as one chunk. */
-  readonly onEvent?: ((event: StreamResponse) => Promise<void> | undefined) | undefined
-  /** Called with a member that is left before its end, with what resolves when it has cleaned up. */
-  readonly onLeft?: (cleanUp: Promise<unknown>) => void
-}
-
 type From = NonNullable<MemberReply['from']>
 
-/** Reads a member's reply to its end, or to the first state in which the member stops. */
-export async function collectReply(
-  reply: AgentReply,
-  { turn, from, until, onEvent, onLeft }: Collection,
-): Promise<MemberReply> {
-  const collector = createCollector(turn)
-  await readReply(reply, {
-    place: collector,
-    until,
-    onLeft,
-    take(event) {
-      const taken = collector.take(event)
-      const passing = onEvent?.(taken)
-      return passing ? passing.then(collector.stopped) : collector.stopped()
-    },
-  })
-  return collector.reply(from)
-}
+/** A member's reply as it comes in, to its end or to the first state in which the member stops. */
+export class Collector implements ReplyPlace {
+  readonly taskId: string
+  readonly contextId: string
+  readonly responseId: string = responseArtifact
+  hasResponse: boolean = false
+  readonly #fold: Fold
+  #lone: Message | undefined
+  #metadata: JsonObject | undefined
 
-interface Collector extends ReplyPlace {
+  constructor({ taskId, contextId }: Turn) {
+    this.taskId = taskId
+    this.contextId = contextId
+    this.#fold = createFold({ id: taskId, contextId, status: { state: 'TASK_STATE_WORKING' } })
+  }
+
   /** Takes in an event; gives it back as the team passes it on, a lone message as a chunk of the response. */
-  take(event: StreamResponse): StreamResponse
-  stopped(): boolean
-  reply(from: From): MemberReply
-}
+  take(event: StreamResponse): StreamResponse {
+    this.#metadata = merge(this.#metadata, metadataOf(event))
+    if ('message' in event) {
+      this.#lone = event.message
+      return responseOf(event.message, this)
+    }
+    this.#fold.apply(event)
+    return event
+  }
 
-function createCollector({ taskId, contextId }: Turn): Collector {
-  const fold = createFold({
-    id: taskId,
-    contextId,
-    status: { state: 'TASK_STATE_WORKING' },
-  })
-  let lone: Message | undefined
-  let metadata: JsonObject | undefined
+  get hasStopped(): boolean {
+    return isTerminal(this.#fold.state) || isInterrupted(this.#fold.state)
+  }
 
-  return {
-    taskId,
-    contextId,
-    responseId: responseArtifact,
-    hasResponse: false,
-    take(event) {
-      const more = metadataOf(event)
-      if (more) metadata = { ...metadata, ...more }
-      if ('message' in event) {
-        lone = event.message
-        return responseOf(event.message, this)
-      }
-      fold.apply(event)
-      return event
-    },
-    stopped: () => isTerminal(fold.state) || isInterrupted(fold.state),
-    reply: (from) => assemble(fold, lone, { from, metadata }),
+  reply(from: From): MemberReply {
+    this.#fold.compact()
+    const task = this.#fold.snapshot()
+    const message = this.#lone ?? task.status.message
+    const state = this.hasStopped ? this.#fold.state : 'TASK_STATE_COMPLETED'
+    const reply: Mutable<MemberReply> = { from, state }
+    if (message) reply.message = message
+    if (task.artifacts) reply.artifacts = task.artifacts
+    if (this.#metadata) reply.metadata = this.#metadata
+    return reply
   }
 }
 
@@ -166,7 +140,7 @@ function metadataOf(event: StreamResponse): JsonObject | undefined {
     return merge(event.artifactUpdate.artifact.metadata, event.artifactUpdate.metadata)
   if ('task' in event)
     return merge(
-      merge(lastArtifact(event.task.artifacts), event.task.status.message?.metadata),
+      merge(event.task.artifacts?.at(-1)?.metadata, event.task.status.message?.metadata),
       event.task.metadata,
     )
   return event.message.metadata
@@ -175,27 +149,6 @@ function metadataOf(event: StreamResponse): JsonObject | undefined {
 function merge(a: JsonObject | undefined, b: JsonObject | undefined): JsonObject | undefined {
   if (!a) return b
   return b ? { ...a, ...b } : a
-}
-
-function lastArtifact(artifacts: readonly Artifact[] | undefined): JsonObject | undefined {
-  return artifacts?.at(-1)?.metadata
-}
-
-function assemble(
-  fold: Fold,
-  lone: Message | undefined,
-  { from, metadata }: { readonly from: From; readonly metadata: JsonObject | undefined },
-): MemberReply {
-  fold.compact()
-  const task = fold.snapshot()
-  const message = lone ?? task.status.message
-  const stopped = isTerminal(fold.state) || isInterrupted(fold.state)
-  const state = stopped ? fold.state : 'TASK_STATE_COMPLETED'
-  const reply: Mutable<MemberReply> = { from, state }
-  if (message) reply.message = message
-  if (task.artifacts) reply.artifacts = task.artifacts
-  if (metadata) reply.metadata = metadata
-  return reply
 }
 
 /** A reply as the task's log takes it. */

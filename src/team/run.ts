@@ -8,16 +8,16 @@ import type { Json, JsonObject, Message, Part } from '../protocol/types.ts'
 import { isPromiseLike, withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
+import type { LinkedSignal } from '../shared/signal.ts'
 import { Budget } from './budget.ts'
 import { type BudgetConfig, type TeamConfig, teamDefaults } from './config.ts'
 import { Suspension } from './errors.ts'
 import type { TeamGuards } from './guards.ts'
 import type { AgentManager } from './manager.ts'
-import { createTeamOutput, type Release, type TeamOutput } from './member-turn.ts'
 import { Memory } from './memory.ts'
+import { createTeamOutput, type Release, type TeamOutput } from './output.ts'
 import { type TraceEntry, toEntry } from './reply.ts'
 import type { CallRules, MemberReply } from './schedulers/scheduler.ts'
-import type { LinkedSignal } from './signal.ts'
 
 /** One run of a team: everything that a scheduler and its delegations share, and nothing that outlives the turn. */
 export interface Run {

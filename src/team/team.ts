@@ -27,6 +27,7 @@ import { within } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
+import { LinkedSignal } from '../shared/signal.ts'
 import { toOutside } from './budget.ts'
 import {
   type SchedulerSpelling,
@@ -37,14 +38,14 @@ import {
 import { InvalidTeamError, Refusal, Suspension } from './errors.ts'
 import { guardRun, TeamGuards } from './guards.ts'
 import { AgentManager } from './manager.ts'
-import { createChannel, keysIn, memberSpaces } from './member-turn.ts'
+import { keysIn, memberSpaces } from './member-turn.ts'
 import { waitingReplies } from './memory.ts'
+import { createChannel } from './output.ts'
 import { createRun, type Run, type RunOptions } from './run.ts'
 import type { Schedule } from './schedulers/kind.ts'
 import { kindOf } from './schedulers/kinds.ts'
 import { supportsRouting } from './schedulers/routing.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
-import { LinkedSignal } from './signal.ts'
 import { isTeam, validateTeam } from './validate.ts'
 
 /** A team with the agents it is made of: `agents` has the members in order, each under its id. */

@@ -4,10 +4,10 @@ import { clientRoutingExtension } from '../../protocol/extensions.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../../protocol/types.ts'
 import { findJson } from '../../shared/json.ts'
+import { LinkedSignal } from '../../shared/signal.ts'
 import { delegate } from '../delegate.ts'
 import { replyParts } from '../reply.ts'
 import { type Run, toMember, traceRun } from '../run.ts'
-import { LinkedSignal } from '../signal.ts'
 import type { MemberReply } from './scheduler.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/shared/clock.ts'
-import { LinkedSignal } from '../../src/team/signal.ts'
+import { LinkedSignal } from '../../src/shared/signal.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 
 const enough = new Error('enough')

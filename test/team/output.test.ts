@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createChannel } from '../../src/team/member-turn.ts'
+import { createChannel } from '../../src/team/output.ts'
 
 type Channel<T> = ReturnType<typeof createChannel<T>>
 
