@@ -267,7 +267,7 @@ function withCamelNames(found: AuthContext | undefined): AuthContext | undefined
  * An address in one string: `0.0.0.0:8080`, `[::1]:8080`, or `:8080` for all interfaces.
  * @throws Error for what is no address.
  */
-export function parseAddress(text: string): Address {
+function parseAddress(text: string): Address {
   checkArgument('bind', 'the address', text, 'string')
   const match = /^(\[[0-9a-f:.]+\]|[^:\s]*):(\d{1,5})$/i.exec(text.trim())
   const port = Number(match?.[2])

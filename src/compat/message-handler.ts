@@ -94,8 +94,12 @@ export function fromMessageHandler(
   }
   return {
     info: () => withStreaming(infoFromCard(handler.agentCard(baseUrl())), handler),
-    process: (message, turn) =>
-      passingCancels(turn, cancelTask, () => answer(handler, message, turn)),
+    process(message, turn) {
+      const cancel = (): void => void passOnCancel(turn, 'work', () => cancelTask(turn.taskId))
+      turn.signal.addEventListener('abort', cancel, { once: true })
+      const over = (): void => turn.signal.removeEventListener('abort', cancel)
+      return whenOver(() => answer(handler, message, turn), over)
+    },
     cancel: ({ taskId }) => cancelTask(taskId),
   }
 }
@@ -124,29 +128,24 @@ function withStreaming(info: AgentInfo, handler: MessageHandler): AgentInfo {
   return { ...info, details: { ...info.details, streaming } }
 }
 
-type CancelTask = (taskId: string) => Promise<void>
-
-function passingCancels(turn: Turn, cancelTask: CancelTask, ask: () => AgentReply): AgentReply {
-  const cancelled = (): void => void passOnCancel(turn, cancelTask)
-  const forget = (): void => turn.signal.removeEventListener('abort', cancelled)
-  turn.signal.addEventListener('abort', cancelled, { once: true })
-  return whenOver(ask, forget)
-}
-
 function answer(handler: MessageHandler, message: Message, turn: Turn): AgentReply {
   const auth = turn.caller.userId === '' ? undefined : turn.caller
   const reply = handler.handleMessage(message, auth, turn)
   return isAsyncIterable(reply) ? reply : wholeOf(reply, turn)
 }
 
-/** A shutdown also fires the signal, but the task goes on after it. */
-async function passOnCancel({ signal, taskId, log }: Turn, cancelTask: CancelTask): Promise<void> {
+/** Cancels what a turn began. A shutdown also fires the signal, but the task goes on after it. */
+export async function passOnCancel(
+  { signal, taskId, log }: Turn,
+  what: 'work' | 'task',
+  cancel: () => Promise<unknown>,
+): Promise<void> {
   const { reason } = signal
   if (!(reason instanceof A2AError) || reason.code !== 'taskCanceled') return
   try {
-    await cancelTask(taskId)
+    await cancel()
   } catch (err) {
-    log.warn({ taskId, err }, 'The handler could not cancel its work')
+    log.warn({ taskId, err }, `The handler could not cancel its ${what}`)
   }
 }
 

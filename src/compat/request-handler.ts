@@ -31,7 +31,7 @@ import type {
 import { wait } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { copyOf } from '../shared/json.ts'
-import { CancelledTasks } from './message-handler.ts'
+import { CancelledTasks, passOnCancel } from './message-handler.ts'
 
 /** What surrounds a request to a request handler: who calls, its signal, headers and extensions. */
 export type ServerCallContext = Call & { readonly auth: AuthContext }
@@ -149,61 +149,34 @@ interface Inner {
 /** Where a task remembers which of the handler's tasks it follows, and for whom. */
 const innerTask = 'request-handler:task'
 
-async function* relay(handler: RequestHandler, relaying: Relaying): AsyncGenerator<AgentEvent> {
-  const { turn } = relaying
+async function* relay(
+  handler: RequestHandler,
+  { message, turn, clock, cancelled }: Relaying,
+): AsyncGenerator<AgentEvent> {
   const translate = createRelay(turn)
   let inner: Inner | undefined
-  const cancelled = (): void => void passOnCancel(handler, inner?.id, relaying)
-  turn.signal.addEventListener('abort', cancelled, { once: true })
+  const cancel = async (): Promise<void> => {
+    if (inner && cancelled.add(inner.id))
+      await handler.onCancelTask({ id: inner.id }, { auth: turn.caller })
+  }
+  const onAbort = (): void => void passOnCancel(turn, 'task', cancel)
+  turn.signal.addEventListener('abort', onAbort, { once: true })
   try {
-    for await (const event of relayedEvents(handler, relaying)) {
+    const request = { request: toRequest(message, turn), context: contextOf(turn), clock }
+    const streams = handler.onMessageSendStream !== undefined
+    for await (const event of followRequest(toDispatch(handler, clock), request, streams)) {
       const found = inner ? undefined : innerOf(event, turn)
       if (found) {
         inner = found
-        if (turn.signal.aborted) return cancelled()
+        if (turn.signal.aborted) return onAbort()
         await turn.save(innerTask, [found.id, found.contextId, found.userId])
       }
       yield* translate.take(event)
     }
     yield* translate.end()
   } finally {
-    turn.signal.removeEventListener('abort', cancelled)
+    turn.signal.removeEventListener('abort', onAbort)
   }
-}
-
-/** A shutdown also fires the signal, but the task goes on after it. */
-async function passOnCancel(
-  handler: RequestHandler,
-  id: string | undefined,
-  { turn, cancelled }: Relaying,
-): Promise<void> {
-  const { reason } = turn.signal
-  if (id === undefined || !(reason instanceof A2AError) || reason.code !== 'taskCanceled') return
-  if (!cancelled.add(id)) return
-  try {
-    await handler.onCancelTask({ id }, { auth: turn.caller })
-  } catch (err) {
-    turn.log.warn({ taskId: turn.taskId, err }, 'The handler could not cancel its task')
-  }
-}
-
-function relayedEvents(
-  handler: RequestHandler,
-  { message, turn, clock }: Relaying,
-): AsyncIterable<StreamResponse> {
-  const following = {
-    agent: followedAgent(within(contextOf(turn), toDispatch(handler, clock))),
-    canStream: async (): Promise<boolean> => handler.onMessageSendStream !== undefined,
-    clock,
-    random: Math.random,
-    options: { signal: turn.signal },
-  }
-  return follow(following, { send: toRequest(message, turn) })
-}
-
-/** What is asked in a turn is asked for its caller. */
-function within(context: ServerCallContext, dispatch: Dispatch): Dispatch {
-  return (name, request, call) => dispatch(name, request, { ...call, ...context })
 }
 
 function contextOf({ caller, signal, extensions, traceparent }: Turn): ServerCallContext {
@@ -222,7 +195,7 @@ function toDispatch(handler: RequestHandler, clock: Clock): Dispatch {
     SendStreamingMessage: async (request, context) =>
       handler.onMessageSendStream
         ? toStream(handler.onMessageSendStream(request, context))
-        : followSend(dispatch, { request, context, clock }),
+        : toStream(followRequest(dispatch, { request, context, clock }, false)),
     GetTask: async (request, context) =>
       mustBeThere(request.id, await handler.onGetTask(request, context)),
     CancelTask: async (request, context) =>
@@ -239,7 +212,8 @@ function toDispatch(handler: RequestHandler, clock: Clock): Dispatch {
   const dispatch: Dispatch = async (name, request, call) => {
     const method = methods[name]
     if (!method) throw missing(name)
-    return method(request, withAuth(call))
+    const { auth = anonymous } = call
+    return method(request, { ...call, auth })
   }
   return dispatch
 }
@@ -251,32 +225,30 @@ function toResponse(answer: Task | Message): SendMessageResponse {
 type Batch = readonly { readonly event: StreamResponse }[]
 
 async function* toStream(events: HandlerEvents): EventStream & AsyncGenerator<Batch> {
-  for await (const event of events) yield [{ event: toStreamResponse(event) }]
+  for await (const event of events)
+    yield [{ event: 'role' in event || 'id' in event ? toResponse(event) : event }]
 }
 
-function toStreamResponse(event: StreamResponse | Task | Message): StreamResponse {
-  return 'role' in event || 'id' in event ? toResponse(event) : event
-}
-
-interface Following {
+interface FollowedRequest {
   readonly request: SendMessageRequest
   readonly context: ServerCallContext
   readonly clock: Clock
 }
 
-/** What becomes of a message, by asking for its task until that ends or waits for input. */
-async function* followSend(
+/** What becomes of a message, by a stream or by asking for its task until that ends or waits for input. */
+function followRequest(
   dispatch: Dispatch,
-  { request, context, clock }: Following,
-): AsyncGenerator<Batch> {
+  { request, context, clock }: FollowedRequest,
+  streams: boolean,
+): AsyncGenerator<StreamResponse> {
   const following = {
     agent: followedAgent(dispatch),
-    canStream: async (): Promise<boolean> => false,
+    canStream: async (): Promise<boolean> => streams,
     clock,
     random: Math.random,
     options: context,
   }
-  for await (const event of follow(following, { send: request })) yield [{ event }]
+  return follow(following, { send: request })
 }
 
 function mustBeThere(id: string, task: Task | null | undefined): Task {
@@ -291,7 +263,7 @@ function missing(name: OperationName): A2AError {
 /** A task and what happens to it, by asking for it until it ends. */
 async function* watch(
   read: () => Promise<Task>,
-  { context, clock }: Omit<Following, 'request'>,
+  { context, clock }: Omit<FollowedRequest, 'request'>,
 ): AsyncGenerator<Batch> {
   const view = new SeenTask()
   let task = await read()
@@ -308,11 +280,6 @@ function ended({ id, status }: Task): A2AError {
   return new A2AError('unsupportedOperation', `Task ${id} is ${status.state}`, {
     metadata: { taskId: id },
   })
-}
-
-function withAuth(call: Call): ServerCallContext {
-  const { auth = anonymous } = call
-  return { ...call, auth }
 }
 
 /** The message as the handler's own task knows it: the server's id of the task means nothing there. */

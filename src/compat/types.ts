@@ -349,7 +349,8 @@ function checkMembers(at: string, draft: unknown, table: Readonly<Record<string,
   checkOptions(at, Object.fromEntries(meant), table)
 }
 
-const cardMembers: OptionTable<CardDraft> = {
+/** What a card may say, and of which type. */
+export const cardMembers: OptionTable<CardDraft> = {
   name: 'string!',
   description: 'string',
   version: 'string',

@@ -30,7 +30,7 @@ import {
   type ServerCallContext,
   toRequestHandler,
 } from './request-handler.ts'
-import { AgentCard, type CardDraft, infoFromCard, type SkillDraft } from './types.ts'
+import { AgentCard, type CardDraft, cardMembers, infoFromCard, type SkillDraft } from './types.ts'
 
 /** What `createA2AServer` makes a server of; every field of a card can stand here. */
 export interface WorkshopOptions extends Partial<CardDraft> {
@@ -46,20 +46,8 @@ const workshopOptions: OptionTable<WorkshopOptions> = {
   agent: 'object',
   taskStore: 'object',
   authentication: 'any',
+  ...cardMembers,
   name: 'string',
-  description: 'string',
-  version: 'string',
-  url: 'string',
-  supportedInterfaces: 'array',
-  provider: 'object',
-  capabilities: 'object',
-  skills: 'array',
-  defaultInputModes: 'array',
-  defaultOutputModes: 'array',
-  documentationUrl: 'string',
-  iconUrl: 'string',
-  securitySchemes: 'object',
-  securityRequirements: 'array',
 }
 
 /** A server made by `createA2AServer`, to be changed while it runs. */
@@ -84,12 +72,6 @@ export interface WorkshopApp {
   close(): Promise<void>
 }
 
-/** The server, and its face for frameworks. */
-interface Opened {
-  readonly server: Server
-  fetch(request: Request): Promise<Response>
-}
-
 const echoSkill: SkillDraft = {
   id: 'echo',
   name: 'Echo',
@@ -106,7 +88,18 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
   const authenticator = authentication === undefined ? undefined : toAuthenticator(authentication)
   let runnable = first
   let skills = card.skills ?? (first ? [] : [echoSkill])
-  const applications = new Applications(openServer)
+  const applications = new Applications(() =>
+    createServer({
+      agents: [agent],
+      enforceInputModes: false,
+      publicUrl: agentCard().url,
+      pushNotifications: card.capabilities?.pushNotifications ?? false,
+      ...(taskStore && {
+        store: fromTaskStore(taskStore, { scope: { agent: id, tenant: '', owner: '' } }),
+      }),
+      ...(authenticator && { auth: { authenticators: [authenticator] } }),
+    }),
+  )
 
   const agentCard = (): AgentCard =>
     AgentCard({
@@ -121,32 +114,14 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
   }
   const id = infoFromCard(agentCard()).id
 
-  async function openServer(): Promise<Opened> {
-    const server = await createServer({
-      agents: [agent],
-      enforceInputModes: false,
-      publicUrl: agentCard().url,
-      pushNotifications: card.capabilities?.pushNotifications ?? false,
-      ...(taskStore && {
-        store: fromTaskStore(taskStore, { scope: { agent: id, tenant: '', owner: '' } }),
-      }),
-      ...(authenticator && { auth: { authenticators: [authenticator] } }),
-    })
-    return { server, fetch: toFetch(server) }
-  }
-
-  /** The card is read again. */
-  async function refresh(): Promise<void> {
-    await (await applications.opened)?.server.setAgents([agent])
-  }
-
   return {
     get agentCard() {
       return agentCard()
     },
     addSkill(skill) {
       skills = [...skills, skill]
-      void refresh().catch(() => {}) // A server that could not be opened says so to whoever opens it.
+      // The card is read again. A server that could not be opened says so where it is opened.
+      applications.opened?.then(({ server }) => server.setAgents([agent])).catch(() => {})
     },
     setAgent(next) {
       runnable = next
@@ -182,15 +157,13 @@ export function A2AFastAPIApplication(options: ApplicationOptions): A2AApplicati
   checkOptions('A2AFastAPIApplication', options, applicationOptions)
   const { agentCard, httpHandler } = options
   const agent = withCard(fromRequestHandler(httpHandler), agentCard)
-  const open = async (): Promise<Opened> => {
-    const server = await createServer({
+  const applications = new Applications(() =>
+    createServer({
       agents: [agent],
       enforceInputModes: false,
       ...(agentCard.url !== undefined && { publicUrl: agentCard.url }),
-    })
-    return { server, fetch: toFetch(server) }
-  }
-  const applications = new Applications(open)
+    }),
+  )
   return { build: () => applications.createApp() }
 }
 
@@ -216,12 +189,14 @@ async function runOrFail(runnable: Runnable, text: string): Promise<string> {
   }
 }
 
+type Opened = { readonly server: Server; readonly fetch: ReturnType<typeof toFetch> }
+
 /** Applications around one server, which is opened when the first of them is used. */
 class Applications {
-  readonly #create: () => Promise<Opened>
+  readonly #create: () => Promise<Server>
   #opened: Promise<Opened> | undefined
 
-  constructor(create: () => Promise<Opened>) {
+  constructor(create: () => Promise<Server>) {
     this.#create = create
   }
 
@@ -231,7 +206,8 @@ class Applications {
   }
 
   createApp(): WorkshopApp {
-    const open = (): Promise<Opened> => (this.#opened ??= this.#create())
+    const open = (): Promise<Opened> =>
+      (this.#opened ??= this.#create().then((server) => ({ server, fetch: toFetch(server) })))
     return {
       fetch: async (request) => (await open()).fetch(request),
       listen: async (port, host) => {

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { pkceChallenge } from '../../src/client/index.ts'
-import { parseAddress } from '../../src/compat/a2a-server.ts'
 import {
   A2aClient,
   A2aServer,
@@ -63,8 +62,9 @@ describe('AT-17: send and poll of RC 1.0', () => {
 
 describe('AT-17: the builder', () => {
   test('takes the address of 002', async () => {
-    expect(parseAddress('0.0.0.0:8080')).toEqual({ host: '0.0.0.0', port: 8080 })
-    const { url } = await run(A2aServer.echo().bind('0.0.0.0:0'))
+    const { url, port } = await run(A2aServer.echo().bind('0.0.0.0:0'))
+    const taken = A2aServer.echo().bind(`0.0.0.0:${port}`).run()
+    await expect(taken).rejects.toThrow(`Port ${port} on 0.0.0.0 is already in use`)
     expect((await get(`${url}/health`)).status).toBe(200)
   })
 
