@@ -27,7 +27,7 @@ import { toTimestamp } from '../shared/clock.ts'
 import { SharedBudget } from '../shared/fair-share.ts'
 import { checkOptions, type OptionTable } from '../shared/options.ts'
 import type { ApiRefusal, Login } from './api.ts'
-import { type ApiHandler, asker, toViewer, type Viewer } from './call.ts'
+import { type ApiCall, type ApiHandler, asker, ok, toViewer, type Viewer } from './call.ts'
 import { createChangeStreams } from './changes.ts'
 import { createEdgesHandler } from './edges.ts'
 import { createTaskReader } from './facts.ts'
@@ -83,7 +83,7 @@ export function createConsole(options: ConsoleOptions = {}): CreateConsole {
       )
       const methods = api().rows[shape.join('/')]
       const demand = methods?.[request.method]
-      if (demand) return gate.answer(demand, { request, id: second, isLocal })
+      if (demand) return gate.answer(demand, request, { id: second, isLocal })
       if (!methods) return toReply(new A2AError('methodNotFound', 'The console has no such path'))
       return { status: 405, headers: { allow: Object.keys(methods).join(', ') } }
     }
@@ -149,14 +149,14 @@ function createApi(
   const changes = createChangeStreams(host, reader)
   const relay = createAgentRelay(host, options)
   const words = { version: packageVersion(), store, startedAt }
-  const read = (handle: ApiHandler): Methods => ({ GET: { scope: 'tasks:read', handle } })
-  const readInLine = (handle: ApiHandler): Methods => ({
-    GET: { scope: 'tasks:read', inLine: true, handle },
+  const read = (handle: ApiHandler, inLine = false): Methods => ({
+    GET: { scope: 'tasks:read', inLine, handle },
   })
+  const readInLine = (handle: JsonHandler): Methods => read(json(handle), true)
   return {
     receivers,
     rows: {
-      roster: read(createRosterHandler(host, reader, words)),
+      roster: read(json(createRosterHandler(host, reader, words))),
       'graph/ID': read(createGraphHandler(host)),
       'edges/ID': readInLine(createEdgesHandler(host, reader)),
       tasks: readInLine(tasks.list),
@@ -164,11 +164,11 @@ function createApi(
       'tasks/ID/records': readInLine(tasks.records),
       'tasks/ID/wire': readInLine(createWireHandler(host)),
       events: read(changes.handle),
-      webhooks: { GET: { scope: 'push', inLine: true, handle: webhooks.list } },
-      'webhooks/redrive': { POST: { scope: 'push', handle: webhooks.redrive } },
+      webhooks: { GET: { scope: 'push', inLine: true, handle: json(webhooks.list) } },
+      'webhooks/redrive': { POST: { scope: 'push', handle: json(webhooks.redrive) } },
       relay: { POST: { scope: 'tasks:write', handle: relay.handle } },
-      receiver: { POST: { scope: 'push', handle: receivers.create } },
-      'receiver/ID': { GET: { scope: 'push', handle: receivers.show } },
+      receiver: { POST: { scope: 'push', handle: json(receivers.create) } },
+      'receiver/ID': { GET: { scope: 'push', handle: json(receivers.show) } },
     },
     async close() {
       changes.close()
@@ -177,7 +177,14 @@ function createApi(
   }
 }
 
-/** Whether the second segment of a path is somebody's id. */
+/** Answers with a value of `api.ts`. */
+type JsonHandler = (call: ApiCall) => unknown
+
+function json(handle: JsonHandler): ApiHandler {
+  return async (call) => ok(await handle(call))
+}
+
+/** Whether the second segment of a path is an id. */
 function hasId(first: string | undefined, second: string): boolean {
   return second !== '' && (first !== 'webhooks' || second !== 'redrive')
 }
@@ -210,38 +217,11 @@ interface Demand {
   readonly handle: ApiHandler
 }
 
-/** A request of the page that has found its handler. */
-interface Incoming {
-  readonly request: HttpRequest
-  readonly id: string
-  readonly isLocal: boolean
-}
-
 /** Lets in whom the server knows, from its own page alone, and turns what is thrown into a refusal. */
-interface ConsoleGate {
-  /** Why a request must not be answered at all: it comes from another page, or under a foreign name. */
-  refuse(request: HttpRequest, isLocal: boolean): HttpReply | undefined
-  answer(demand: Demand, incoming: Incoming): Promise<HttpReply>
-}
-
-/** Makes the gate of a server's console. */
-function createConsoleGate(host: ConsoleHost): ConsoleGate {
+function createConsoleGate(host: ConsoleHost) {
   const { options, visitors, logger, auth } = host
   const isNamed = createHostRule(namedHosts(options))
   const logins = Object.values(auth.securitySchemes).flatMap(toLogin)
-
-  /** Where everybody's pages may call, a page under a foreign name that points here is still a foreign one. */
-  function isForeign({ headers }: HttpRequest, isLocal: boolean): string | undefined {
-    const { origin, host: named, 'sec-fetch-site': site } = headers
-    if (isLocal && named !== undefined && !isLoopbackAuthority(named) && !isNamed(named))
-      return 'The console does not answer to this host; add it to [server] allowed_hosts'
-    if (site === 'cross-site' || site === 'same-site') return foreign
-    if (origin === undefined) return undefined
-    const authority = originAuthority(origin)
-    return authority !== undefined && (authority === named || isNamed(authority))
-      ? undefined
-      : foreign
-  }
 
   const asking = new SharedBudget({ max: Number.POSITIVE_INFINITY, share: maxAtOnce })
   const inLine = createQueues()
@@ -253,11 +233,16 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
   }
 
   return {
-    refuse(request, isLocal) {
-      const reason = isForeign(request, isLocal)
+    /** Why a request must not be answered at all: it comes from another page, or under a foreign name. */
+    refuse(request: HttpRequest, isLocal: boolean): HttpReply | undefined {
+      const reason = foreignReason(request, isLocal, isNamed)
       return reason === undefined ? undefined : toReply(new A2AError('forbidden', reason))
     },
-    async answer({ scope, inLine: isQueued, handle }, { request, id, isLocal }) {
+    async answer(
+      { scope, inLine: isQueued, handle }: Demand,
+      request: HttpRequest,
+      { id, isLocal }: Pick<ApiCall, 'id' | 'isLocal'>,
+    ): Promise<HttpReply> {
       let viewer: Viewer | undefined
       try {
         viewer = await identify(request, scope)
@@ -265,10 +250,8 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
           logger.info({ operator: viewer.auth.userId, path: request.path }, 'An operator looked')
         const query = new URLSearchParams(request.query)
         const { client } = request
-        const principal = principalOf({
-          auth: viewer.auth,
-          ...(client !== undefined && { client }),
-        })
+        const who = { auth: viewer.auth, ...(client !== undefined && { client }) }
+        const principal = principalOf(who)
         const call = { viewer, principal, request, id, isLocal, query }
         const work = async (): Promise<HttpReply> => handle(call)
         return await inShare(asking, principal, isQueued ? () => inLine(principal, work) : work)
@@ -279,7 +262,7 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
         const why = explains
           ? explainError(error, failureOf(error, withoutSecrets), { id })
           : undefined
-        return toReply(error, { logins, why })
+        return toReply(error, logins, why)
       }
     },
   }
@@ -287,14 +270,24 @@ function createConsoleGate(host: ConsoleHost): ConsoleGate {
 
 const foreign = 'The console answers its own page only'
 
+/** Where everybody's pages may call, a page under a foreign name that points here is still a foreign one. */
+function foreignReason(
+  { headers }: HttpRequest,
+  isLocal: boolean,
+  isNamed: (authority: string) => boolean,
+): string | undefined {
+  const { origin, host: named, 'sec-fetch-site': site } = headers
+  if (isLocal && named !== undefined && !isLoopbackAuthority(named) && !isNamed(named))
+    return 'The console does not answer to this host; add it to [server] allowed_hosts'
+  if (site === 'cross-site' || site === 'same-site') return foreign
+  if (origin === undefined) return undefined
+  const authority = originAuthority(origin)
+  const isOwn = authority !== undefined && (authority === named || isNamed(authority))
+  return isOwn ? undefined : foreign
+}
+
 /** The reply that says why not. */
-function toReply(
-  error: A2AError,
-  {
-    logins = [],
-    why,
-  }: { readonly logins?: readonly Login[]; readonly why?: Explanation | undefined } = {},
-): HttpReply {
+function toReply(error: A2AError, logins: readonly Login[] = [], why?: Explanation): HttpReply {
   const { code, message } = error
   const body: ApiRefusal = {
     error: { code, message, ...(code === 'unauthenticated' && { logins }), ...(why && { why }) },
@@ -323,14 +316,6 @@ function toLogin(scheme: SecurityScheme): readonly Login[] {
 
 const bearer: Login = { label: 'Token', header: 'Authorization', prefix: 'Bearer ' }
 
-/** The files of the built page. */
-interface ConsolePage {
-  /** The page itself; undefined where nobody has built it. */
-  index(request: HttpRequest): HttpReply | undefined
-  /** A file of it, by its name below `assets`; undefined where there is none. */
-  asset(name: string, request: HttpRequest): HttpReply | undefined
-}
-
 /** Nothing but its own scripts and styles, no other origin, no frame around it. */
 const policy = [
   ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"],
@@ -354,16 +339,16 @@ interface BuiltFile {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Finds the built page; its few files are read once, when somebody first asks. */
-export function createConsolePage(folder: string | undefined = findFolder()): ConsolePage {
+/** Finds the built page, if there is one; its few files are read once, with the first request. */
+function createConsolePage(folder: string | undefined = findFolder()) {
   let files: ReadonlyMap<string, BuiltFile> | undefined
   const find = (name: string): BuiltFile | undefined => {
     files ??= folder === undefined ? new Map() : readAll(folder)
     return files.get(name)
   }
   return {
-    index: (request) => toPageReply(find('index.html'), request),
-    asset: (name, request) => toPageReply(find(`assets/${name}`), request),
+    index: (request: HttpRequest) => toPageReply(find('index.html'), request),
+    asset: (name: string, request: HttpRequest) => toPageReply(find(`assets/${name}`), request),
   }
 }
 

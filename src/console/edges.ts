@@ -2,8 +2,8 @@ import type { ConsoleHost } from '../server/options.ts'
 import { createTrail, type TrailMark } from '../shared/graph-walk.ts'
 import type { LogRecord, StoredTask } from '../store/store.ts'
 import type { EdgeFacts, EdgeMessage, TeamEdges, TeamGraph } from './api.ts'
-import { type ApiHandler, inSlices, ok } from './call.ts'
-import { costIn, questionIn, type TaskReader } from './facts.ts'
+import { type ApiCall, inSlices } from './call.ts'
+import { costIn, questionIn, type TaskReader, timeOf } from './facts.ts'
 import { drawTeam, noTeam, teamOf } from './graph.ts'
 import { createTaskPages, showsTrace } from './tasks.ts'
 
@@ -11,14 +11,17 @@ import { createTaskPages, showsTrace } from './tasks.ts'
 const maxTasks = 30
 
 /** Makes the handler of `edges/TEAM`: what went between the members, read from the traces of the last tasks. */
-export function createEdgesHandler(host: ConsoleHost, reader: TaskReader): ApiHandler {
+export function createEdgesHandler(
+  host: ConsoleHost,
+  reader: TaskReader,
+): (call: ApiCall) => Promise<TeamEdges> {
   const { mounts } = host
   const readPage = createTaskPages(host, reader)
   return async ({ id, viewer }) => {
     const agent = viewer.reaches(id) ? mounts.get(id)?.agent() : undefined
     const team = agent && teamOf(agent)
     if (!team) throw noTeam(id)
-    if (!showsTrace(host, viewer)) return ok<TeamEdges>({ edges: [], tasks: 0 })
+    if (!showsTrace(host, viewer)) return { edges: [], tasks: 0 }
     const tally = createTally(await drawTeam(team))
     const { tasks } = await readPage(viewer, { agent: id, limit: maxTasks })
     const traces = await inSlices(tasks, reader.traced)
@@ -26,12 +29,12 @@ export function createEdgesHandler(host: ConsoleHost, reader: TaskReader): ApiHa
     for (const [i, stored] of [...tasks.entries()].reverse()) tally.add(stored, traces[i] ?? [])
     const facts = await inSlices(tasks, reader.facts)
     const costs = facts.flatMap(({ costUsd }) => costUsd ?? [])
-    return ok<TeamEdges>({
+    return {
       edges: tally.edges(),
       tasks: tasks.length,
       ...costIn(facts),
       ...(costs.length > 0 && { dearestUsd: Math.max(...costs) }),
-    })
+    }
   }
 }
 
@@ -95,11 +98,12 @@ function createTally(graph: TeamGraph): {
         if (mark && mark.arrivals.length > 0)
           open.set(keyOf(mark, told), {
             edges: count(mark),
-            message: beginning(
-              head.id,
-              record,
-              told ? textOf(told, 'text') : (question ?? '').slice(-longest),
-            ),
+            message: {
+              taskId: head.id,
+              seq: record.seq,
+              at: told ? told.at : timeIn(record),
+              question: told ? textOf(told, 'text') : (question ?? '').slice(-longest),
+            },
             runs: mark.kind === 'call',
           })
         if (told) end(open, told, mark || undefined)
@@ -129,14 +133,9 @@ function callOf(record: TraceRecord): string {
   return `call\n${textOf(record, 'at')}\n${textOf(record, 'call')}`
 }
 
-function beginning(taskId: string, record: LogRecord, question: string): EdgeMessage {
-  const at = record.kind === 'trace' ? record.at : timeOf(record)
-  return { taskId, seq: record.seq, at, question }
-}
-
-function timeOf(record: LogRecord): string {
-  const event = record.kind === 'event' ? record.event : undefined
-  return (event && 'statusUpdate' in event && event.statusUpdate.status.timestamp) || ''
+/** When the task asked its user. */
+function timeIn(record: LogRecord): string {
+  return (record.kind === 'event' && timeOf(record.event)) || ''
 }
 
 /** A reply or failure ends a call, a clear verdict a question. */

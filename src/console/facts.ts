@@ -203,7 +203,8 @@ function factsIn(records: readonly LogRecord[]): RecordFacts {
   return { createdAt, trace, usage }
 }
 
-function timeOf(event: StreamResponse): string | undefined {
+/** When a status was entered. */
+export function timeOf(event: StreamResponse): string | undefined {
   if ('task' in event) return event.task.status.timestamp
   return 'statusUpdate' in event ? event.statusUpdate.status.timestamp : undefined
 }

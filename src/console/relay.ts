@@ -90,7 +90,7 @@ export function createAgentRelay(
       try {
         const way = isLocal ? ways.here : ways.elsewhere
         const left = new AbortController()
-        const signal = eitherOf(left.signal, request.signal)
+        const signal = AbortSignal.any([left.signal, ...(request.signal ? [request.signal] : [])])
         const agent = { ...way, ...addressOf(bodyOf(call)), clock, signal }
         way.guard.check(agent.url, 'url')
         return await answer(call, agent, left)
@@ -105,10 +105,6 @@ export function createAgentRelay(
       }
     },
   }
-}
-
-function eitherOf(one: AbortSignal, other: AbortSignal | undefined): AbortSignal {
-  return other ? AbortSignal.any([one, other]) : one
 }
 
 const limits = {
@@ -346,7 +342,7 @@ function toWebhook({ agent, task }: WireContext): Wire {
 const maxFrames = 200
 
 /** Makes the handler of `tasks/ID/wire`: the exchange of a task as each wire would write it. */
-export function createWireHandler(host: ConsoleHost): ApiHandler {
+export function createWireHandler(host: ConsoleHost): (call: ApiCall) => Promise<WireAnswer> {
   const { store, mounts, auth } = host
   return async (call) => {
     const dialect = dialectOf(call.query.get('dialect') ?? '1.0')
@@ -362,7 +358,7 @@ export function createWireHandler(host: ConsoleHost): ApiHandler {
     }
     const frames = wireFramesOf(records, wires[dialect](around))
     const more = Math.max(0, frames.length - maxFrames) + Math.max(0, stored.version - maxRecords)
-    return ok<WireAnswer>({ dialect, frames: frames.slice(0, maxFrames), more })
+    return { dialect, frames: frames.slice(0, maxFrames), more }
   }
 }
 
@@ -382,8 +378,8 @@ function wireFramesOf(records: readonly LogRecord[], wire: Wire): readonly WireF
 
 /** Addresses to try webhooks with: what is sent there is shown to the caller that made it, and to no other. */
 interface Receivers {
-  readonly create: ApiHandler
-  readonly show: ApiHandler
+  create(call: ApiCall): TrialReceiver
+  show(call: ApiCall): TrialReceiver
   /** Takes in what any sender that knows the id of a receiver sends to it. */
   post(id: string, request: HttpRequest): HttpReply
   /** The same from a webhook of this server; undefined for an address that is none of these. */
@@ -438,11 +434,11 @@ export function createReceivers({ clock, url }: ConsoleHost): Receivers {
       const id = randomId()
       const fresh: KeptReceiver = { id, owner, expires: clock.now() + lifeMs, bodies: [], bytes: 0 }
       kept.set(id, fresh)
-      return ok(toReceiver(fresh))
+      return toReceiver(fresh)
     },
     show({ id, viewer }) {
       const found = find(id)
-      if (found && found.owner === viewer.auth.userId) return ok(toReceiver(found))
+      if (found && found.owner === viewer.auth.userId) return toReceiver(found)
       throw new A2AError('taskNotFound', 'There is no such receiver; it may have expired')
     },
     post(id, { headers, body, bytes, fault }) {

@@ -3,7 +3,7 @@ import type { ConsoleHost, ShownAgent } from '../server/options.ts'
 import type { StoredTask } from '../store/store.ts'
 import { kindOf } from '../team/schedulers/kinds.ts'
 import type { ConsoleRoster, RosterAgent, TaskTotals } from './api.ts'
-import { type ApiCall, type ApiHandler, inSlices, ok, scopesShown, type Viewer } from './call.ts'
+import { type ApiCall, inSlices, scopesShown, type Viewer } from './call.ts'
 import { medianOf } from './edges.ts'
 import { costIn, type TaskReader } from './facts.ts'
 import { kindOfAgent, teamOf } from './graph.ts'
@@ -26,7 +26,7 @@ export function createRosterHandler(
   host: ConsoleHost,
   reader: TaskReader,
   { startedAt, ...words }: ServerWords,
-): ApiHandler {
+): (call: ApiCall) => Promise<ConsoleRoster> {
   const { clock, mounts, auth } = host
   const healthOf = createHealthReader(host)
   const readPage = createTaskPages(host, reader)
@@ -75,7 +75,7 @@ export function createRosterHandler(
   }
 
   const turns = createTurns<ConsoleRoster>()
-  return async (call) => ok(await turns(keyOf(call), () => read(call)))
+  return (call) => turns(keyOf(call), () => read(call))
 }
 
 type ShownHealth = Pick<RosterAgent, 'health' | 'reason'>
@@ -166,14 +166,16 @@ function sumOf(agents: readonly RosterAgent[]): TaskTotals {
   }
 }
 
+type RosterTurn<T> = { readonly now: Promise<T>; next?: Promise<T> }
+
 /**
- * Lets one work of a key run at a time. Whoever asks meanwhile gets, with all others who do, what the next one gives:
- * it begins after they asked, so it is never too old.
+ * Lets one work of a key run at a time. All callers that ask meanwhile share the next one: it begins after they asked, so
+ * it is never too old.
  */
 function createTurns<T>(): (key: string, work: () => Promise<T>) => Promise<T> {
-  const running = new Map<string, { readonly now: Promise<T>; next?: Promise<T> }>()
+  const running = new Map<string, RosterTurn<T>>()
   function run(key: string, work: () => Promise<T>): Promise<T> {
-    const turn: { readonly now: Promise<T>; next?: Promise<T> } = { now: work() }
+    const turn: RosterTurn<T> = { now: work() }
     running.set(key, turn)
     const end = (): void => {
       if (running.get(key) === turn && !turn.next) running.delete(key)

@@ -15,44 +15,30 @@ import type {
   TaskRecord,
   TasksAnswer,
 } from './api.ts'
-import {
-  type ApiCall,
-  type ApiHandler,
-  asker,
-  findTask,
-  inSlices,
-  numberOf,
-  ok,
-  readLog,
-  type Viewer,
-} from './call.ts'
+import { type ApiCall, asker, findTask, inSlices, numberOf, readLog, type Viewer } from './call.ts'
 import type { TaskReader } from './facts.ts'
 import { type AskedApproval, approvalsOf, budgetOf, teamOf } from './graph.ts'
 import { queueOf } from './webhooks.ts'
-
-/** What the views of tasks ask for. */
-interface TaskHandlers {
-  readonly list: ApiHandler
-  readonly one: ApiHandler
-  readonly records: ApiHandler
-}
 
 /** About so many bytes of records go into one answer, and one more record; the page asks for what follows. */
 const maxRecordBytes = 4 * 1024 * 1024
 
 /** Makes the handlers of `tasks`, `tasks/ID` and `tasks/ID/records`. */
-export function createTaskHandlers(host: ConsoleHost, reader: TaskReader): TaskHandlers {
+export function createTaskHandlers(
+  host: ConsoleHost,
+  reader: TaskReader,
+): {
+  list(call: ApiCall): Promise<TasksAnswer>
+  one(call: ApiCall): Promise<TaskAnswer>
+  records(call: ApiCall): Promise<RecordsAnswer>
+} {
   const { store, mounts } = host
   const readPage = createTaskPages(host, reader)
 
   async function list({ query, viewer }: ApiCall): Promise<TasksAnswer> {
     const { tasks, next, total } = await readPage(viewer, toPageQuery(query))
     const rows = await inSlices(tasks, (stored) => toListedTask(stored, viewer, reader))
-    return {
-      rows,
-      ...(next !== undefined && { next }),
-      ...(total !== undefined && { total }),
-    }
+    return { rows, ...(next !== undefined && { next }), ...(total !== undefined && { total }) }
   }
 
   async function one(call: ApiCall): Promise<TaskAnswer> {
@@ -94,11 +80,7 @@ export function createTaskHandlers(host: ConsoleHost, reader: TaskReader): TaskH
     return { records: shown, upTo, version: Math.max(version, upTo) }
   }
 
-  return {
-    list: async (call) => ok(await list(call)),
-    one: async (call) => ok(await one(call)),
-    records: async (call) => ok(await records(call)),
-  }
+  return { list, one, records }
 }
 
 /** Which tasks are asked for. */

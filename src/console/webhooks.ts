@@ -10,15 +10,15 @@ import type {
   WebhookQueue,
   WebhooksAnswer,
 } from './api.ts'
-import { type ApiCall, type ApiHandler, bodyOf, ok, type Viewer } from './call.ts'
+import { type ApiCall, bodyOf, type Viewer } from './call.ts'
 
 /** So many webhooks and dead letters are shown, the newest. */
 const maxShown = 200
 
 /** Makes the handlers of `webhooks` and `webhooks/redrive`. */
 export function createWebhookHandlers(host: ConsoleHost): {
-  readonly list: ApiHandler
-  readonly redrive: ApiHandler
+  list(call: ApiCall): Promise<WebhooksAnswer>
+  redrive(call: ApiCall): Promise<RedriveAnswer>
 } {
   async function list({ viewer }: ApiCall): Promise<WebhooksAnswer> {
     const queues = (await webhooksOf(host, viewer)).map((webhook) => queueOf(host, webhook))
@@ -41,10 +41,7 @@ export function createWebhookHandlers(host: ConsoleHost): {
     return { results }
   }
 
-  return {
-    list: async (call) => ok(await list(call)),
-    redrive: async (call) => ok(await redrive(call)),
-  }
+  return { list, redrive }
 }
 
 async function webhooksOf(

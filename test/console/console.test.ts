@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createConsolePage } from '../../src/console/console.ts'
+import { createConsole } from '../../src/console/console.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { ask } from '../server/asking.ts'
 import { as, openScene, worker } from './scene.ts'
@@ -64,11 +64,16 @@ describe('the page', () => {
     expect((await ask(`${url}/console/assets/index-Ab12.js`, { method: 'POST' })).status).toBe(405)
   })
 
-  test('comes compressed to whoever takes that', () => {
-    const page = createConsolePage(built())
-    const reply = page.index({
+  test('comes compressed to whoever takes that', async () => {
+    const server = await createServer({
+      agents: [worker],
+      logger: false,
+      console: createConsole({ page: built() }),
+    })
+    onTestFinished(() => server.close())
+    const reply = await server.handle({
       method: 'GET',
-      path: '/',
+      path: '/console',
       query: '',
       headers: { 'accept-encoding': 'gzip, br' },
       body: '',
