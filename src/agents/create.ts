@@ -96,7 +96,8 @@ export function planAgent(config: AgentConfig, environment?: ConfigEnvironment):
   checkGuards(guards)
   return async (deps) => {
     const ready = await loadGuards(guards, deps)
-    return withGuards(await checked(deps), ready, {
+    return withGuards(await checked(deps), {
+      guards: ready,
       owner: { agent: id },
       askMember: askAgents(deps.agentOf ?? (() => undefined)),
     })

@@ -15,7 +15,7 @@ import type {
   Turn,
 } from './agent.ts'
 import type { Guards } from './guards/guard.ts'
-import { withOwnGuards } from './guards/with-guards.ts'
+import { ownGuards, withGuards } from './guards/with-guards.ts'
 import { type OutputOptions, withOutputSchema } from './output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema, type WrittenData } from './schema.ts'
 
@@ -92,12 +92,13 @@ export function defineAgent(
     ...(version !== undefined && { version }),
     ...(health && { health }),
   }
-  if (!outputSchema) return withOwnGuards(agent, info.id, description.guards)
+  const guards = ownGuards(info.id, description.guards)
+  if (!outputSchema) return withGuards(agent, guards)
   const at = `outputSchema of agent "${description.name}"`
   const ofData = { ...agent, process: givingData(process) }
   const schema = toDataSchema(outputSchema, { at, jsonSchema })
   const checked = withOutputSchema(ofData, schema, { maxOutputRetries })
-  return withOwnGuards(checked, info.id, description.guards)
+  return withGuards(checked, guards)
 }
 
 const descriptionOptions: OptionTable<AnyDescription> = {

@@ -1,17 +1,16 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { A2AError } from '../protocol/errors.ts'
 import { approvalExtension } from '../protocol/extensions.ts'
-import { answerParts, isTerminal, textOf, userMessage } from '../protocol/task.ts'
+import { answerParts, isTerminal, textOf } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part, Task } from '../protocol/types.ts'
-import { digestOf, newId } from '../shared/ids.ts'
+import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { trimEnd } from '../shared/text.ts'
 import type { Agent, AgentReply, Draft, Turn } from './agent.ts'
 import type { ApprovalNames } from './config.ts'
-import { collectTask } from './reply.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from './schema.ts'
-import { AsideTurn } from './wrap.ts'
+import { askAside } from './wrap.ts'
 
 /** Something a model may call: a TypeScript function, a tool of an MCP server, another agent. */
 export interface Tool {
@@ -461,12 +460,7 @@ export async function asTool(agent: Agent, options: AsToolOptions = {}): Promise
     },
     async execute({ message: text }, { turn, signal }) {
       if (typeof text !== 'string' || text === '') throw new Error('message must be a text')
-      const space = `${name}:${text}`
-      // The same when the turn runs again after a crash, so that a remote agent is not sent it twice.
-      const messageId = await digestOf([turn.taskId, turn.number, space])
-      const message = { ...userMessage(text, { contextId: turn.contextId }), messageId }
-      const inner = new AsideTurn(turn, { space, message, signal })
-      return toToolText(await collectTask(agent.process(message, inner), inner))
+      return toToolText(await askAside(agent, text, { turn, space: `${name}:${text}`, signal }))
     },
   }
 }

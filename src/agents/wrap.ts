@@ -1,6 +1,13 @@
 import { A2AError } from '../protocol/errors.ts'
 import { type AuthContext, anonymous } from '../protocol/operations.ts'
-import { answerParts, isInterrupted, isTerminal, newMessage, textOf } from '../protocol/task.ts'
+import {
+  answerParts,
+  isInterrupted,
+  isTerminal,
+  newMessage,
+  textOf,
+  userMessage,
+} from '../protocol/task.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
 import type {
   Artifact,
@@ -12,7 +19,7 @@ import type {
   TaskState,
 } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
-import { newId } from '../shared/ids.ts'
+import { digestOf, newId } from '../shared/ids.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import type {
   Account,
@@ -34,108 +41,108 @@ import { collectTask } from './reply.ts'
  * a team makes one per call of a member, and what is never read, such as a signal or a copy of the history, is never made.
  */
 export class WrappedTurn implements Readonly<{ [Name in keyof Required<Turn>]: Turn[Name] }> {
-  readonly #outer: Turn
+  protected readonly outer: Turn
 
   constructor(outer: Turn) {
-    this.#outer = outer
+    this.outer = outer
   }
 
   get taskId(): string {
-    return this.#outer.taskId
+    return this.outer.taskId
   }
   get contextId(): string {
-    return this.#outer.contextId
+    return this.outer.contextId
   }
   get message(): Message {
-    return this.#outer.message
+    return this.outer.message
   }
   get number(): number {
-    return this.#outer.number
+    return this.outer.number
   }
   get task(): Task | undefined {
-    return this.#outer.task
+    return this.outer.task
   }
   get history(): readonly Message[] {
-    return this.#outer.history
+    return this.outer.history
   }
   get caller(): AuthContext {
-    return this.#outer.caller
+    return this.outer.caller
   }
   get tenant(): string {
-    return this.#outer.tenant
+    return this.outer.tenant
   }
   get signal(): AbortSignal {
-    return this.#outer.signal
+    return this.outer.signal
   }
   get log(): Logger {
-    return this.#outer.log
+    return this.outer.log
   }
   get extensions(): readonly string[] {
-    return this.#outer.extensions
+    return this.outer.extensions
   }
   get acceptedOutputModes(): readonly string[] {
-    return this.#outer.acceptedOutputModes
+    return this.outer.acceptedOutputModes
   }
   get outputSchema(): JsonObject | undefined {
-    return this.#outer.outputSchema
+    return this.outer.outputSchema
   }
   get metadata(): JsonObject | undefined {
-    return this.#outer.metadata
+    return this.outer.metadata
   }
   get attempt(): number {
-    return this.#outer.attempt
+    return this.outer.attempt
   }
   get traceparent(): string | undefined {
-    return this.#outer.traceparent
+    return this.outer.traceparent
   }
   get hops(): readonly string[] {
-    return this.#outer.hops
+    return this.outer.hops
   }
   get context(): ContextValues {
-    return this.#outer.context
+    return this.outer.context
   }
   get taskStore(): FullTaskStore | undefined {
-    return this.#outer.taskStore
+    return this.outer.taskStore
   }
   get account(): Account | undefined {
-    return this.#outer.account
+    return this.outer.account
   }
 
   status(state: TaskState, text?: string): Draft {
-    return this.#outer.status(state, text)
+    return this.outer.status(state, text)
   }
   artifact(artifact: Artifact, options?: ChunkOptions): Draft {
-    return this.#outer.artifact(artifact, options)
+    return this.outer.artifact(artifact, options)
   }
   ask(text: string): Draft {
-    return this.#outer.ask(text)
+    return this.outer.ask(text)
   }
   reply(content: string | readonly Part[]): Message {
-    return this.#outer.reply(content)
+    return this.outer.reply(content)
   }
   step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
-    return this.#outer.step(name, work)
+    return this.outer.step(name, work)
   }
   stepKey(name: string): string {
-    return this.#outer.stepKey(name)
+    return this.outer.stepKey(name)
   }
   load(key: string): Json | undefined {
-    return this.#outer.load(key)
+    return this.outer.load(key)
   }
   save(key: string, value: Json): Promise<void> {
-    return this.#outer.save(key, value)
+    return this.outer.save(key, value)
   }
   away(): () => Promise<void> {
-    return this.#outer.away()
+    return this.outer.away()
   }
   callback(): Promise<Callback | undefined> {
-    return this.#outer.callback?.() ?? Promise.resolve(undefined)
+    return this.outer.callback?.() ?? Promise.resolve(undefined)
   }
   trace(entry: JsonObject, thrown?: unknown): void {
-    this.#outer.trace(entry, thrown)
+    this.outer.trace(entry, thrown)
   }
   conversation(limit: number): Promise<readonly Message[]> {
-    return this.#outer.conversation(limit)
+    return this.outer.conversation(limit)
   }
 }
 
@@ -148,13 +155,11 @@ interface InnerTurnOptions {
 
 /** The turn of an agent that works within another's turn, in the same task, which is not its own to finish later. */
 export class InnerTurn extends WrappedTurn {
-  readonly #outer: Turn
   readonly #message: Message
   readonly #space: string
 
   constructor(outer: Turn, { space, message }: InnerTurnOptions) {
     super(outer)
-    this.#outer = outer
     this.#message = message
     this.#space = space
   }
@@ -170,16 +175,16 @@ export class InnerTurn extends WrappedTurn {
     return undefined
   }
   override step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
-    return this.#outer.step(`${this.#space}/${name}`, work)
+    return this.outer.step(`${this.#space}/${name}`, work)
   }
   override stepKey(name: string): string {
-    return this.#outer.stepKey(`${this.#space}/${name}`)
+    return this.outer.stepKey(`${this.#space}/${name}`)
   }
   override load(key: string): Json | undefined {
-    return this.#outer.load(`${this.#space}/${key}`)
+    return this.outer.load(`${this.#space}/${key}`)
   }
   override save(key: string, value: Json): Promise<void> {
-    return this.#outer.save(`${this.#space}/${key}`, value)
+    return this.outer.save(`${this.#space}/${key}`, value)
   }
 }
 
@@ -218,17 +223,45 @@ export class SteppedValues implements ContextValues {
   }
 }
 
-/** The turn of an agent that is asked something aside: it knows its own question only, and keeps its state apart. */
-export class AsideTurn extends InnerTurn {
-  readonly #signal: AbortSignal
+/** How an agent is asked something aside, within the turn of another one. */
+interface AsideOptions {
+  readonly turn: Turn
+  /** Names the question: its steps and state are kept apart from all others. */
+  readonly space: string
+  readonly signal: AbortSignal
+  readonly outputSchema?: JsonObject
+}
 
-  constructor(outer: Turn, options: InnerTurnOptions & { readonly signal: AbortSignal }) {
-    super(outer, options)
-    this.#signal = options.signal
+/** Asks an agent something aside. */
+export async function askAside(
+  agent: Agent,
+  content: string | readonly Part[],
+  options: AsideOptions,
+): Promise<Task> {
+  const { taskId, contextId, number } = options.turn
+  // The same when the turn runs again after a crash, so that a remote agent is not sent it twice.
+  const messageId = await digestOf([taskId, number, options.space])
+  const message = { ...userMessage(content, { contextId }), messageId }
+  const inner = new AsideTurn(message, options)
+  return collectTask(agent.process(message, inner), inner)
+}
+
+/** The turn of an agent that is asked something aside: it knows its own question only, and keeps its state apart. */
+class AsideTurn extends InnerTurn {
+  readonly #signal: AbortSignal
+  readonly #outputSchema: JsonObject | undefined
+
+  constructor(message: Message, { turn, space, signal, outputSchema }: AsideOptions) {
+    super(turn, { space, message })
+    this.#signal = signal
+    this.#outputSchema = outputSchema
   }
 
   override get signal(): AbortSignal {
     return this.#signal
+  }
+  override get outputSchema(): JsonObject | undefined {
+    return this.#outputSchema
   }
   override get task(): undefined {
     return undefined

@@ -88,11 +88,8 @@ export async function guardRun(run: Run, guards: Guards, message: Message): Prom
 }
 
 function checkOf(run: Run, ready: ReadyGuards, at: GuardSide): GuardCheck {
-  return new GuardCheck({
-    guards: ready[at],
-    at,
-    turn: run.turn,
-    tracer: run.turn,
+  return new GuardCheck(at, run.turn, {
+    guards: ready,
     owner: { team: run.config.id },
     askMember: (question: VerdictQuestion) => run.guards.ask(run, teamPlace, question),
   })

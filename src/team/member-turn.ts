@@ -146,12 +146,13 @@ export class MemberTurn extends InnerTurn {
       acceptsTools(agent) ? agent.process(message, turn, tools) : agent.process(message, turn)
     const ready = guards && run.guards.ready(guards)
     if (!ready || isUnguarded(ready)) return ask(this)
-    const around = {
+    const place = {
+      guards: ready,
       owner: { team: run.config.id, agent: agentId, step: name },
       tracer: run.turn,
       askMember: (question: VerdictQuestion) => run.guards.ask(run, name, question),
     }
-    return guardedAnswer({ guards: ready, around, ask }, this.message, this)
+    return guardedAnswer(place, ask, this.message, this)
   }
 
   /**

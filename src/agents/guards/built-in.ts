@@ -7,14 +7,7 @@ import { compilePattern, type Pattern } from '../../shared/pattern/pattern.ts'
 import { nearest } from '../../shared/text.ts'
 import type { Agent } from '../agent.ts'
 import { type SchemaInput, toDataSchema, UncheckableSchema } from '../schema.ts'
-import type {
-  BuiltInGuard,
-  GuardAction,
-  GuardFunction,
-  GuardSide,
-  Guards,
-  GuardVerdict,
-} from './guard.ts'
+import type { BuiltInGuard, GuardAction, GuardFunction, GuardSide, GuardVerdict } from './guard.ts'
 import {
   allowed,
   blocked,
@@ -125,11 +118,6 @@ export function namesOf({ input, output }: ReadyGuards): Agent['guardNames'] {
     ...(input.length > 0 && { input: input.map(name) }),
     ...(output.length > 0 && { output: output.map(name) }),
   }
-}
-
-/** The same of guards as they are written. @throws GuardFault */
-export function writtenNames(guards: Guards | undefined): Agent['guardNames'] {
-  return namesOf(readGuards(guards))
 }
 
 /** A setting of a guard: what editors and docs/configuration.md say of it, in the words of JSON Schema. */

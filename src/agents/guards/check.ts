@@ -2,7 +2,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import { addUsage, type Usage } from '../../protocol/extensions.ts'
 import { parseMessage } from '../../protocol/schema.ts'
 import { textOf } from '../../protocol/task.ts'
-import type { Json, JsonObject, Message, Part, Task } from '../../protocol/types.ts'
+import type { Json, JsonObject, Part } from '../../protocol/types.ts'
 import { inOnePiece, type PausableWork, runInSlices } from '../../shared/async.ts'
 import { digestOf } from '../../shared/ids.ts'
 import { isFields } from '../../shared/json.ts'
@@ -10,7 +10,15 @@ import { trimEnd } from '../../shared/text.ts'
 import type { Turn } from '../agent.ts'
 import { WrappedTurn } from '../wrap.ts'
 import type { ContentKind, GuardSide, GuardVerdict } from './guard.ts'
-import { allowed, blocked, type Cleaner, Cleaning, type ReadyGuard, toContent } from './ready.ts'
+import {
+  allowed,
+  blocked,
+  type Cleaner,
+  Cleaning,
+  type ReadyGuard,
+  type ReadyGuards,
+  toContent,
+} from './ready.ts'
 
 /** What an agent is asked for a verdict with. */
 export interface VerdictQuestion {
@@ -26,26 +34,18 @@ export interface VerdictAnswer {
   readonly usage?: Usage | undefined
 }
 
-/** What the checks of one side of a turn share. */
-interface CheckOptions {
-  readonly guards: readonly ReadyGuard[]
-  readonly at: GuardSide
-  readonly turn: Turn
+/** Guards, and what they need of the code that puts them there. */
+export interface GuardPlace {
+  readonly guards: ReadyGuards
   /** Whose guards they are, as the trace says it: `team`, `agent`, `step`. */
   readonly owner: JsonObject
-  /** Where the trace goes. */
-  readonly tracer: Pick<Turn, 'trace'>
-  /** Asks an agent; a durable step. */
-  askMember(question: VerdictQuestion): Promise<VerdictAnswer>
+  /** Where the trace of the guards goes, if not into the agent's own. */
+  readonly tracer?: Pick<Turn, 'trace'>
+  /** Asks an agent for a verdict in the guarded agent's turn; a durable step. */
+  askMember(question: VerdictQuestion, turn: Turn): Promise<VerdictAnswer>
 }
 
 type CleanerGuard = Extract<ReadyGuard, { readonly kind: 'cleaner' }>
-
-/** A verdict without what stands in the content's place. */
-type CleanerVerdict =
-  | { readonly verdict: 'allow' }
-  | { readonly verdict: 'replace'; readonly reason: string }
-  | { readonly verdict: 'block'; readonly reason: string }
 
 interface JudgedContent {
   readonly parts: readonly Part[]
@@ -57,38 +57,43 @@ const unchecked = blocked('it could not be checked')
 
 /** The guards of one side in one turn. */
 export class GuardCheck {
-  readonly #options: CheckOptions
+  readonly #at: GuardSide
+  readonly #turn: Turn
+  readonly #guards: readonly ReadyGuard[]
+  readonly #place: GuardPlace
   /** What agents that were asked for verdicts have used. */
   usage: Usage | undefined
-
   /** What `again` gives of content that was prepared. */
   readonly #seen = new Map<readonly Part[], readonly Part[] | undefined>()
   /** Long texts are looked at in slices, and callers take turns. */
   readonly #slices: { readonly principal: string | undefined }
 
-  constructor(options: CheckOptions) {
-    this.#options = options
-    this.#slices = { principal: options.turn.caller.userId }
+  constructor(at: GuardSide, turn: Turn, place: GuardPlace) {
+    this.#at = at
+    this.#turn = turn
+    this.#guards = place.guards[at]
+    this.#place = place
+    this.#slices = { principal: turn.caller.userId }
   }
 
   /** Whether there are any. */
   get isNeeded(): boolean {
-    return this.#options.guards.length > 0
+    return this.#guards.length > 0
   }
 
   /** Whose they are. */
   get owner(): JsonObject {
-    return this.#options.owner
+    return this.#place.owner
   }
 
   /** Whether one of them may decide otherwise another time. */
   get decides(): boolean {
-    return this.#options.guards.some(({ kind }) => kind === 'own' || kind === 'member')
+    return this.#guards.some(({ kind }) => kind === 'own' || kind === 'member')
   }
 
   /** Whether an agent is asked, which is not worth it for words on what is going on. */
   get asksMembers(): boolean {
-    return this.#options.guards.some(({ kind }) => kind === 'member')
+    return this.#guards.some(({ kind }) => kind === 'member')
   }
 
   /**
@@ -96,9 +101,8 @@ export class GuardCheck {
    * @throws ContentBlocked with the reason of the one that blocks it.
    */
   async parts(given: readonly Part[], kind: ContentKind): Promise<readonly Part[]> {
-    const { guards } = this.#options
     let parts = given
-    for (const [index, guard] of guards.entries()) {
+    for (const [index, guard] of this.#guards.entries()) {
       const verdict = await this.#judge(guard, { parts, kind, index })
       if (verdict.verdict === 'allow') continue
       this.#trace(guard.name, verdict)
@@ -106,7 +110,7 @@ export class GuardCheck {
       parts = 'parts' in verdict ? verdict.parts : [{ text: verdict.text }]
     }
     if (parts === given && kind !== 'status')
-      this.#trace(guards.map(({ name }) => name).join(', '), { verdict: 'allow' })
+      this.#trace(this.#guards.map(({ name }) => name).join(', '), allowed)
     return parts
   }
 
@@ -126,7 +130,7 @@ export class GuardCheck {
 
   *#lookAgain(given: readonly Part[]): PausableWork<readonly Part[] | undefined> {
     let parts = given
-    for (const guard of this.#options.guards) {
+    for (const guard of this.#guards) {
       if (guard.kind !== 'cleaner') continue
       const verdict = yield* this.#clean(guard, parts)
       if (verdict.verdict === 'block') return undefined
@@ -153,28 +157,27 @@ export class GuardCheck {
 
   *#beside<T extends Json>(given: T, looks: (cleaner: Cleaner) => boolean): PausableWork<T> {
     let value = given
-    for (const guard of this.#options.guards) {
+    for (const guard of this.#guards) {
       if (guard.kind !== 'cleaner' || !looks(guard.cleaner)) continue
-      const before = value
-      const left = yield* this.#orUnchecked(guard, new Cleaning(guard.cleaner).json(before))
-      if (left !== undefined) value = left
-      const verdict = this.#verdictOf(guard, {
-        failed: left === undefined,
-        found: value !== before,
-      })
-      if (verdict.verdict === 'allow') continue
+      const left = yield* this.#orUnchecked(guard, new Cleaning(guard.cleaner).json(value))
+      if (left === value) continue
+      const verdict =
+        left === undefined ? unchecked : { verdict: guard.action, reason: guard.reason }
       this.#trace(guard.name, verdict)
-      if (verdict.verdict === 'block') throw this.#blocked(guard.name, verdict.reason)
+      if (left === undefined || verdict.verdict === 'block')
+        throw this.#blocked(guard.name, verdict.reason)
+      value = left
     }
     return value
   }
 
   /** An entry of the trace as the caller may see it before the guards have decided of what is said. */
   discreet(entry: JsonObject): JsonObject {
-    const { guards } = this.#options
-    const cleans = guards.every((guard) => guard.kind === 'cleaner' && guard.action === 'replace')
+    const cleans = this.#guards.every(
+      (guard) => guard.kind === 'cleaner' && guard.action === 'replace',
+    )
     let left = cleans ? entry : withoutWords(entry)
-    for (const guard of guards) {
+    for (const guard of this.#guards) {
       if (guard.kind !== 'cleaner') continue
       const cleaning = new Cleaning(guard.cleaner)
       const { text } = left
@@ -187,12 +190,9 @@ export class GuardCheck {
   }
 
   #blocked(guard: string, reason: string): ContentBlocked {
-    const { at } = this.#options
+    const [at, usage] = [this.#at, this.usage]
     const what = at === 'input' ? 'The message' : 'The answer'
-    return new ContentBlocked(`${what} was blocked by the guard ${guard}: ${reason}`, {
-      at,
-      usage: this.usage,
-    })
+    return new ContentBlocked(`${what} was blocked by the guard ${guard}: ${reason}`, { at, usage })
   }
 
   #judge(
@@ -207,10 +207,10 @@ export class GuardCheck {
         : allowed
     if (guard.kind === 'member')
       return kind === 'status' ? allowed : this.#askMember(guard.member, parts, index)
-    const { at, turn } = this.#options
     const content = toContent(parts)
+    const context = { at: this.#at, kind, turn: this.#turn }
     const judge = async (): Promise<GuardVerdict> =>
-      parseVerdict(await guard.judge(content, { at, kind, turn }))
+      parseVerdict(await guard.judge(content, context))
     return this.#durably(parts, index, () => this.#orBlock(guard.name, judge))
   }
 
@@ -219,21 +219,21 @@ export class GuardCheck {
     guard: string,
     work: () => GuardVerdict | Promise<GuardVerdict>,
   ): Promise<GuardVerdict> {
-    const { turn } = this.#options
     try {
       return await work()
     } catch (error) {
-      turn.signal.throwIfAborted()
-      turn.log.warn({ guard, error }, 'A guard has failed, and so blocks')
+      this.#turn.signal.throwIfAborted()
+      this.#turn.log.warn({ guard, error }, 'A guard has failed, and so blocks')
       return unchecked
     }
   }
 
   *#clean(guard: CleanerGuard, parts: readonly Part[]): PausableWork<GuardVerdict> {
     const left = yield* this.#orUnchecked(guard, new Cleaning(guard.cleaner).parts(parts))
-    const cleaned = left ?? parts
-    const verdict = this.#verdictOf(guard, { failed: !left, found: cleaned !== parts })
-    return verdict.verdict === 'replace' ? { ...verdict, parts: cleaned } : verdict
+    if (left === undefined) return unchecked
+    if (left === parts) return allowed
+    const { action, reason } = guard
+    return action === 'block' ? blocked(reason) : { verdict: action, reason, parts: left }
   }
 
   /** What a cleaner leaves; undefined where it has failed. */
@@ -241,17 +241,9 @@ export class GuardCheck {
     try {
       return yield* work
     } catch (error) {
-      this.#options.turn.log.warn({ guard: name, error }, 'A guard has failed, and so blocks')
+      this.#turn.log.warn({ guard: name, error }, 'A guard has failed, and so blocks')
       return undefined
     }
-  }
-
-  #verdictOf(
-    { action, reason }: CleanerGuard,
-    { failed, found }: { readonly failed: boolean; readonly found: boolean },
-  ): CleanerVerdict {
-    if (failed) return unchecked
-    return found ? { verdict: action, reason } : allowed
   }
 
   /** Once per content, even across a crash. */
@@ -260,9 +252,8 @@ export class GuardCheck {
     index: number,
     work: () => Promise<GuardVerdict>,
   ): Promise<GuardVerdict> {
-    const { at, turn } = this.#options
-    const name = `guard/${at}${index + 1}/${await digestOf(parts)}`
-    const json = await turn.step(name, async () => {
+    const name = `guard/${this.#at}${index + 1}/${await digestOf(parts)}`
+    const json = await this.#turn.step(name, async () => {
       const verdict: object = await work()
       return verdict as Json // built of texts and parts, which are JSON
     })
@@ -271,16 +262,17 @@ export class GuardCheck {
 
   /** One that cannot be asked fails the task with its own fault: nothing passes, and it may be tried again. */
   async #askMember(member: string, parts: readonly Part[], index: number): Promise<GuardVerdict> {
-    const { at, askMember } = this.#options
     const digest = await digestOf(parts)
-    const name = `${at}${index + 1}-${digest.slice(0, 12)}`
-    const { parts: answer, usage } = await askMember({ member, parts, name })
+    const name = `${this.#at}${index + 1}-${digest.slice(0, 12)}`
+    const question = { member, parts, name }
+    const { parts: answer, usage } = await this.#place.askMember(question, this.#turn)
     this.usage = addUsage(this.usage, usage)
     return this.#orBlock(member, () => readAnswer(answer))
   }
 
   #trace(guard: string, verdict: { verdict: GuardVerdict['verdict']; reason?: string }): void {
-    const { at, owner, tracer } = this.#options
+    const at = this.#at
+    const { owner, tracer = this.#turn } = this.#place
     const { reason } = verdict
     const said = { verdict: verdict.verdict, ...(reason && { reason }) }
     // The turns of members put their place in front of `at`: the side alone stands in a field of its own.
@@ -373,61 +365,17 @@ export const verdictSchema: JsonObject = {
   additionalProperties: false,
 }
 
-/** What an agent under guards of its input sees of messages. */
-export interface GuardedView {
-  /** The message that the guards have left. */
-  readonly message: Message
-  /** Looks up what was decided of messages. */
-  learn(messages: readonly Message[]): Promise<void>
-  /** An earlier message as the guards left it; undefined for one that they blocked. */
-  earlier(message: Message): Message | undefined
-}
-
-/** A turn in which every message is what the guards have left of it, the earlier ones too. */
-export class GuardedTurn extends WrappedTurn {
-  readonly #outer: Turn
-  readonly #view: GuardedView
-
-  constructor(outer: Turn, view: GuardedView) {
-    super(outer)
-    this.#outer = outer
-    this.#view = view
-  }
-
-  override get message(): Message {
-    return this.#view.message
-  }
-  override get task(): Task | undefined {
-    const { task } = this.#outer
-    return task?.history ? { ...task, history: this.#seen(task.history) } : task
-  }
-  override get history(): readonly Message[] {
-    return this.#seen(this.#outer.history)
-  }
-  override async conversation(limit: number): Promise<readonly Message[]> {
-    const messages = await this.#outer.conversation(limit)
-    await this.#view.learn(messages)
-    return this.#seen(messages)
-  }
-
-  #seen(messages: readonly Message[]): readonly Message[] {
-    return messages.flatMap((message) => this.#view.earlier(message) ?? [])
-  }
-}
-
 /** A turn whose trace is without what the guards have not let pass: its reader may be the caller. */
 export class DiscreetTurn extends WrappedTurn {
-  readonly #outer: Turn
   readonly #discreet: (entry: JsonObject) => JsonObject
 
   constructor(outer: Turn, discreet: (entry: JsonObject) => JsonObject) {
     super(outer)
-    this.#outer = outer
     this.#discreet = discreet
   }
 
   override trace(entry: JsonObject, thrown?: unknown): void {
-    this.#outer.trace(this.#discreet(entry), thrown)
+    this.outer.trace(this.#discreet(entry), thrown)
   }
 }
 

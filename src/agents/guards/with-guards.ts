@@ -8,7 +8,7 @@ import {
   usageOf,
 } from '../../protocol/extensions.ts'
 import { createFold, type Fold } from '../../protocol/fold.ts'
-import { answerParts, isInterrupted, isTerminal, userMessage } from '../../protocol/task.ts'
+import { answerParts, isInterrupted, isTerminal } from '../../protocol/task.ts'
 import type {
   Artifact,
   Json,
@@ -24,47 +24,30 @@ import { isAsyncIterable, withSignal } from '../../shared/async.ts'
 import { digestOf } from '../../shared/ids.ts'
 import { isFields } from '../../shared/json.ts'
 import type { Agent, AgentEvent, AgentReply, Turn } from '../agent.ts'
-import {
-  collectTask,
-  type ReplyPlace,
-  readAgentAnswer,
-  readAgentEvent,
-  responseArtifact,
-} from '../reply.ts'
-import { AsideTurn, type AskAgent, wrapAgent } from '../wrap.ts'
+import { type ReplyPlace, readAgentAnswer, readAgentEvent, responseArtifact } from '../reply.ts'
+import { type AskAgent, askAside, WrappedTurn, wrapAgent } from '../wrap.ts'
 import { namesOf, readGuards } from './built-in.ts'
 import {
   ContentBlocked,
   DiscreetTurn,
   GuardCheck,
-  GuardedTurn,
-  type GuardedView,
+  type GuardPlace,
   type VerdictAnswer,
   type VerdictQuestion,
   verdictSchema,
 } from './check.ts'
 import type { Guards } from './guard.ts'
-import { isUnguarded, type ReadyGuards } from './ready.ts'
-
-/** What guards need of the code that puts them around an agent. */
-interface GuardSurroundings {
-  /** Whose guards they are, as the trace says it: `team`, `agent`, `step`. */
-  readonly owner: JsonObject
-  /** Where the trace of the guards goes, if not into the agent's own. */
-  readonly tracer?: Pick<Turn, 'trace'>
-  /** Asks an agent for a verdict in the guarded agent's turn. */
-  askMember(question: VerdictQuestion, turn: Turn): Promise<VerdictAnswer>
-}
+import { isUnguarded } from './ready.ts'
 
 /**
  * The agent under guards. Its messages are what the guards of its input leave of them; what it says is held back until
  * the guards of its output have looked at it. It throws ContentBlocked where one of them blocks.
  */
-export function withGuards(agent: Agent, guards: ReadyGuards, around: GuardSurroundings): Agent {
-  if (isUnguarded(guards)) return agent
+export function withGuards(agent: Agent, place: GuardPlace | undefined): Agent {
+  if (!place || isUnguarded(place.guards)) return agent
   return wrapAgent(agent, {
-    process: (ask, message, turn) => guardedAnswer({ guards, around, ask }, message, turn),
-    guardNames: namesOf(guards),
+    process: (ask, message, turn) => guardedAnswer(place, ask, message, turn),
+    guardNames: namesOf(place.guards),
     // Requests that the agent answers by itself would go past its guards.
     dispatch: undefined,
   })
@@ -72,38 +55,14 @@ export function withGuards(agent: Agent, guards: ReadyGuards, around: GuardSurro
 
 /** What an agent answers under guards. @throws ContentBlocked */
 export async function* guardedAnswer(
-  {
-    guards,
-    around,
-    ask,
-  }: {
-    readonly guards: ReadyGuards
-    readonly around: GuardSurroundings
-    readonly ask: AskAgent
-  },
+  place: GuardPlace,
+  ask: AskAgent,
   message: Message,
   turn: Turn,
 ): AsyncGenerator<AgentEvent> {
-  const { owner, tracer = turn } = around
-  const askMember = (question: VerdictQuestion): Promise<VerdictAnswer> =>
-    around.askMember(question, turn)
-  const input = new GuardCheck({
-    guards: guards.input,
-    at: 'input',
-    turn,
-    owner,
-    tracer,
-    askMember,
-  })
+  const input = new GuardCheck('input', turn, place)
   const seen = await guardInput(input, message, turn)
-  const output = new GuardCheck({
-    guards: guards.output,
-    at: 'output',
-    turn,
-    owner,
-    tracer,
-    askMember,
-  })
+  const output = new GuardCheck('output', turn, place)
   output.usage = input.usage
   if (output.isNeeded) {
     const discreet = new DiscreetTurn(seen, (entry) => output.discreet(entry))
@@ -117,64 +76,96 @@ export async function* guardedAnswer(
  */
 export async function guardInput(check: GuardCheck, message: Message, turn: Turn): Promise<Turn> {
   if (!check.isNeeded) return turn
-  const past = createPast(check, turn)
-  const parts = await past.remember(message.parts, () => check.parts(message.parts, 'message'))
-  const { metadata } = message
-  const noted = metadata && (await guardHistory(check, await check.notes(metadata)))
-  const left = { ...message, parts, ...(noted && { metadata: noted }) }
-  await past.learn(turn.history)
-  return new GuardedTurn(turn, { message: left, ...past })
+  const guarded = new GuardedTurn(turn, check)
+  await guarded.begin(message)
+  return guarded
 }
 
-interface Past extends Omit<GuardedView, 'message'> {
-  /** Keeps what was decided of a message by those who might decide otherwise another time. */
-  remember(given: readonly Part[], work: () => Promise<readonly Part[]>): Promise<readonly Part[]>
-}
+/**
+ * A turn in which every message is what the guards of the input have left of it, the earlier ones too. What was decided
+ * of earlier messages stays with the conversation, under their content: copies have other ids.
+ */
+class GuardedTurn extends WrappedTurn {
+  readonly #check: GuardCheck
+  /** What was left of earlier messages, by the JSON of their parts. */
+  readonly #known = new Map<string, readonly Part[]>()
+  #message: Message
 
-/** What was decided of earlier messages stays with the conversation, under their content: copies have other ids. */
-function createPast(check: GuardCheck, turn: Turn): Past {
-  const known = new Map<string, readonly Part[]>()
-  const keyOf = async (parts: readonly Part[]): Promise<string> =>
-    `corral:guards:${await digestOf([check.owner, parts])}`
-  const keep = async (given: readonly Part[], left: readonly Part[]): Promise<void> => {
+  constructor(outer: Turn, check: GuardCheck) {
+    super(outer)
+    this.#check = check
+    this.#message = outer.message
+  }
+
+  override get message(): Message {
+    return this.#message
+  }
+  override get task(): Task | undefined {
+    const { task } = this.outer
+    return task?.history ? { ...task, history: this.#seen(task.history) } : task
+  }
+  override get history(): readonly Message[] {
+    return this.#seen(this.outer.history)
+  }
+  override async conversation(limit: number): Promise<readonly Message[]> {
+    const messages = await this.outer.conversation(limit)
+    await this.#learn(messages)
+    return this.#seen(messages)
+  }
+
+  /** Has the guards look at the message of the turn. @throws ContentBlocked */
+  async begin(message: Message): Promise<void> {
+    const parts = await this.#decide(message.parts)
+    const { metadata } = message
+    const noted = metadata && (await guardHistory(this.#check, await this.#check.notes(metadata)))
+    this.#message = { ...message, parts, ...(noted && { metadata: noted }) }
+    await this.#learn(this.outer.history)
+  }
+
+  async #decide(given: readonly Part[]): Promise<readonly Part[]> {
+    try {
+      const left = await this.#check.parts(given, 'message')
+      await this.#keep(given, left)
+      return left
+    } catch (thrown) {
+      if (thrown instanceof ContentBlocked) await this.#keep(given, [])
+      throw thrown
+    }
+  }
+
+  /** Keeps what was decided of a message by guards that might decide otherwise another time. */
+  async #keep(given: readonly Part[], left: readonly Part[]): Promise<void> {
+    if (!this.#check.decides || left === given) return
     const kept: object = { parts: left }
-    // Parts are JSON.
-    if (check.decides && left !== given) turn.context.set(await keyOf(given), kept as JsonObject)
+    this.outer.context.set(await this.#keyOf(given), kept as JsonObject) // parts are JSON
   }
-  return {
-    async remember(given, work) {
-      try {
-        const left = await work()
-        await keep(given, left)
-        return left
-      } catch (thrown) {
-        if (thrown instanceof ContentBlocked) await keep(given, [])
-        throw thrown
-      }
-    },
-    async learn(messages) {
-      const isFirst = turn.number === 1
-      for (const { role, parts } of messages) {
-        if (role !== 'ROLE_USER') continue
-        const isKept = check.decides && !isFirst
-        const kept = isKept ? keptParts(await turn.context.get(await keyOf(parts))) : undefined
-        if (kept) known.set(JSON.stringify(parts), kept)
-        await check.prepare(kept ?? parts)
-      }
-    },
-    earlier(message) {
-      if (message.role !== 'ROLE_USER') return message
-      const kept = known.size > 0 ? known.get(JSON.stringify(message.parts)) : undefined
-      const parts = check.again(kept ?? message.parts)
-      if (parts?.length) return parts === message.parts ? message : { ...message, parts }
-      return undefined
-    },
-  }
-}
 
-function keptParts(value: Json | undefined): readonly Part[] | undefined {
-  if (!isFields(value) || !Array.isArray(value.parts)) return undefined
-  return value.parts as readonly Part[] // as createPast keeps them
+  /** Looks up what was decided of earlier messages. */
+  async #learn(messages: readonly Message[]): Promise<void> {
+    const isKept = this.#check.decides && this.outer.number > 1
+    for (const { role, parts } of messages) {
+      if (role !== 'ROLE_USER') continue
+      const value = isKept ? await this.outer.context.get(await this.#keyOf(parts)) : undefined
+      const kept = isFields(value) && Array.isArray(value.parts) ? value.parts : undefined
+      if (kept) this.#known.set(JSON.stringify(parts), kept) // parts, as they were kept
+      await this.#check.prepare(kept ?? parts)
+    }
+  }
+
+  async #keyOf(parts: readonly Part[]): Promise<string> {
+    return `corral:guards:${await digestOf([this.#check.owner, parts])}`
+  }
+
+  /** Messages as the guards left them, without those that they blocked. */
+  #seen(messages: readonly Message[]): readonly Message[] {
+    return messages.flatMap((message) => {
+      if (message.role !== 'ROLE_USER') return message
+      const known = this.#known.size > 0 && this.#known.get(JSON.stringify(message.parts))
+      const parts = this.#check.again(known || message.parts)
+      if (!parts?.length) return []
+      return parts === message.parts ? message : { ...message, parts }
+    })
+  }
 }
 
 /**
@@ -463,33 +454,13 @@ export async function checkArtifact(
 }
 
 /**
- * An agent under guards that a program gives it. It knows no other agents, so none can be asked.
+ * Guards that a program gives to an agent. It knows no other agents, so none can be asked.
  * @throws GuardFault that names the first guard that cannot be.
  */
-export function withOwnGuards(agent: Agent, id: string, guards: Guards | undefined): Agent {
-  return guards ? withGuards(agent, readGuards(guards), aroundOf(id)) : agent
-}
-
-/** Lets an agent answer under its guards. */
-export type GuardedAnswer = (
-  ask: AskAgent,
-  message: Message,
-  turn: Turn,
-) => AsyncGenerator<AgentEvent>
-
-/** The same for an agent that is an instance of a class; undefined where it has no guards. @throws GuardFault */
-export function createGuardedAnswer(
-  id: string,
-  guards: Guards | undefined,
-): GuardedAnswer | undefined {
+export function ownGuards(id: string, guards: Guards | undefined): GuardPlace | undefined {
   if (!guards) return undefined
-  const [ready, around] = [readGuards(guards), aroundOf(id)]
-  return (ask, message, turn) => guardedAnswer({ guards: ready, around, ask }, message, turn)
-}
-
-function aroundOf(id: string): Parameters<typeof withGuards>[2] {
   const askMember = (): Promise<never> => Promise.reject(new Error('nobody can be asked'))
-  return { owner: { agent: id }, askMember }
+  return { guards: readGuards(guards), owner: { agent: id }, askMember }
 }
 
 /**
@@ -503,24 +474,14 @@ export function askAgents(
     const agent = agentOf(member)
     if (!agent) throw new A2AError('agentUnavailable', `Agent "${member}" is not registered`)
     const space = `guard.${name}:${member}`
-    // The same when the turn runs again after a crash, so that a remote agent is not sent it twice.
-    const messageId = await digestOf([turn.taskId, turn.number, space])
-    const message = { ...userMessage(parts, { contextId: turn.contextId }), messageId }
+    const { signal } = turn
     const answer = await turn.step(space, async () => {
-      const inner = new JudgeTurn(turn, { space, message, signal: turn.signal })
-      const task = collectTask(agent.process(message, inner), inner)
-      const verdict: object = answerOf(await withSignal(task, turn.signal), member)
+      const asked = askAside(agent, parts, { turn, space, signal, outputSchema: verdictSchema })
+      const verdict: object = answerOf(await withSignal(asked, signal), member)
       return verdict as Json // parts and numbers
     })
     const stored: object = Object(answer)
     return stored as VerdictAnswer // as this step returned it
-  }
-}
-
-/** The turn of an agent that is asked for a verdict. */
-class JudgeTurn extends AsideTurn {
-  override get outputSchema(): JsonObject {
-    return verdictSchema
   }
 }
 

@@ -17,9 +17,10 @@ import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import type { Agent, AgentEvent, DataSchema, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig, withCallDefaults } from '../config.ts'
 import { checkRetries } from '../config-checks.ts'
-import { writtenNames } from '../guards/built-in.ts'
+import { namesOf } from '../guards/built-in.ts'
+import type { GuardPlace } from '../guards/check.ts'
 import type { Guards } from '../guards/guard.ts'
-import { createGuardedAnswer, type GuardedAnswer } from '../guards/with-guards.ts'
+import { guardedAnswer, ownGuards } from '../guards/with-guards.ts'
 import { type ModelHistory, modelDefaults, modelOptions } from '../model-config.ts'
 import { checkedAnswer, type OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
@@ -136,7 +137,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
   readonly #clock: Clock
   readonly #client: ChatClient
   readonly #guard: Guard
-  readonly #guarded: GuardedAnswer | undefined
+  readonly #guards: GuardPlace | undefined
 
   /**
    * @throws ConfigConversionError for a value out of range.
@@ -154,8 +155,8 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     const { timeoutSeconds, maxRetries } = withCallDefaults(options)
     this.#options = options
     this.#guard = createGuard({ ...options.files, allowHttp: true })
-    this.#guarded = createGuardedAnswer(options.id, options.guards)
-    this.guardNames = writtenNames(options.guards)
+    this.#guards = ownGuards(options.id, options.guards)
+    this.guardNames = this.#guards && namesOf(this.#guards.guards)
     this.#clock = options.clock ?? systemClock
     this.#client = createChatClient({
       agent: options.name,
@@ -185,9 +186,9 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
   }
 
   process(message: Message, turn: Turn, offered: readonly Tool[] = []): AsyncGenerator<AgentEvent> {
-    if (!this.#guarded) return this.#checked(message, turn, offered)
+    if (!this.#guards) return this.#checked(message, turn, offered)
     const ask: AskAgent = (own, asked = message) => this.#checked(asked, own, offered)
-    return this.#guarded(ask, message, turn)
+    return guardedAnswer(this.#guards, ask, message, turn)
   }
 
   #checked(message: Message, turn: Turn, offered: readonly Tool[]): AsyncGenerator<AgentEvent> {

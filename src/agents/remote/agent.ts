@@ -24,9 +24,10 @@ import {
   validateA2AAgentConfig,
   withCallDefaults,
 } from '../config.ts'
-import { writtenNames } from '../guards/built-in.ts'
+import { namesOf } from '../guards/built-in.ts'
+import type { GuardPlace } from '../guards/check.ts'
 import type { Guards } from '../guards/guard.ts'
-import { createGuardedAnswer, type GuardedAnswer } from '../guards/with-guards.ts'
+import { guardedAnswer, ownGuards } from '../guards/with-guards.ts'
 import type { AskAgent } from '../wrap.ts'
 import {
   connectRemote,
@@ -110,7 +111,7 @@ export class A2AAgent implements Agent {
   readonly #log: Logger
   readonly #name: string
   readonly #departure: Departure
-  readonly #guarded: GuardedAnswer | undefined
+  readonly #guards: GuardPlace | undefined
   #hasWarned = false
 
   /**
@@ -126,8 +127,8 @@ export class A2AAgent implements Agent {
     this.#clock = options.clock ?? systemClock
     this.#log = options.log ?? silent
     this.#name = options.name ?? options.id ?? 'The remote agent'
-    this.#guarded = createGuardedAnswer(options.id ?? this.#name, options.guards)
-    this.guardNames = writtenNames(options.guards)
+    this.#guards = ownGuards(options.id ?? this.#name, options.guards)
+    this.guardNames = this.#guards && namesOf(this.#guards.guards)
     this.#departure = {
       key: `a2a:${options.id ?? endpoint}`,
       endpoint,
@@ -165,9 +166,9 @@ export class A2AAgent implements Agent {
   }
 
   process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
-    if (!this.#guarded) return this.#answer(message, turn)
+    if (!this.#guards) return this.#answer(message, turn)
     const ask: AskAgent = (own, asked = message) => this.#answer(asked, own)
-    return this.#guarded(ask, message, turn)
+    return guardedAnswer(this.#guards, ask, message, turn)
   }
 
   async *#answer(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
