@@ -1,19 +1,111 @@
 import { inOnePiece, type PausableWork } from '../async.ts'
-import { isFields } from '../json.ts'
+import { type Fields, isFields } from '../json.ts'
 import type { Pattern } from '../pattern/pattern.ts'
-import { readUrl } from '../text.ts'
 import {
   type CheckRun,
   clipPattern,
-  type Keyword,
+  formats,
+  isSchema,
   type KeywordCheck,
-  keyword,
+  longestFormat,
   type Misfit,
   misfitText,
+  type Schema,
   type SchemaNode,
   type Site,
-  shapes,
 } from './schema.ts'
+
+/** One word of JSON Schema. */
+export interface Keyword {
+  /** What is wrong with what the schema says under this word; undefined where nothing is. */
+  faultOf(rule: unknown): string | undefined
+  /** The schemas that stand in it, each with its place. */
+  innerOf(rule: unknown): readonly (readonly [string, Schema])[]
+  /** The check of a valid rule; undefined where another keyword handles this one. */
+  compile(rule: unknown, scope: KeywordScope): KeywordCheck | undefined
+}
+
+/** What a keyword is compiled with. */
+interface KeywordScope {
+  /** The schema that the keyword is part of. */
+  readonly schema: Fields
+  /** The node of a schema that stands in this one. */
+  nodeOf(schema: Schema | undefined): SchemaNode
+  /** The node that a reference names. @throws SchemaFault where there is none. */
+  target(ref: string): SchemaNode
+  /** A pattern, read once for the whole schema. @throws SchemaFault for one that cannot be checked. */
+  pattern(source: string): Pattern
+}
+
+/** A form that the rule of a word has. */
+interface RuleShape<T> {
+  /** What it must be. */
+  readonly words: string
+  is(rule: unknown): rule is T
+  innerOf(rule: T): readonly (readonly [string, Schema])[]
+}
+
+function shape<T>(
+  words: string,
+  is: RuleShape<T>['is'],
+  innerOf: RuleShape<T>['innerOf'] = () => [],
+): RuleShape<T> {
+  return { words, is, innerOf }
+}
+
+/** A keyword with the shape of its rule and its check. Without `compile` another keyword handles it. */
+function keyword<T>(
+  shape: RuleShape<T>,
+  compile?: (rule: T, scope: KeywordScope) => KeywordCheck | undefined,
+): Keyword {
+  return {
+    faultOf: (rule) => (shape.is(rule) ? undefined : `must be ${shape.words}`),
+    innerOf: (rule) => (shape.is(rule) ? shape.innerOf(rule) : []),
+    compile: (rule, scope) => (shape.is(rule) ? compile?.(rule, scope) : undefined),
+  }
+}
+
+type ByName<T> = Readonly<Record<string, T>>
+
+type Is<T> = (value: unknown) => value is T
+
+const isAny: Is<unknown> = (_value): _value is unknown => true
+
+const isText: Is<string> = (value) => typeof value === 'string'
+
+const isNumber: Is<number> = (value) => typeof value === 'number'
+
+function listOf<T>(is: Is<T>, least = 0): Is<readonly T[]> {
+  return (value): value is readonly T[] =>
+    Array.isArray(value) && value.length >= least && value.every(is)
+}
+
+function namedOf<T>(is: Is<T>): Is<ByName<T>> {
+  return (value): value is ByName<T> => isFields(value) && Object.values(value).every(is)
+}
+
+/** The forms of rules. */
+const shapes = {
+  schema: shape('a schema', isSchema, (rule) => [['', rule]]),
+  schemas: shape('a list of schemas', listOf(isSchema, 1), (rule) =>
+    rule.map((inner, index) => [`[${index}]`, inner]),
+  ),
+  named: shape('an object of schemas', namedOf(isSchema), (rule) =>
+    Object.entries(rule).map(([name, inner]) => [`.${name}`, inner]),
+  ),
+  count: shape(
+    'a whole number of at least 0',
+    (rule): rule is number => isNumber(rule) && Number.isInteger(rule) && rule >= 0,
+  ),
+  number: shape('a number', isNumber),
+  positive: shape('a number above 0', (rule): rule is number => isNumber(rule) && rule > 0),
+  flag: shape('true or false', (rule): rule is boolean => typeof rule === 'boolean'),
+  names: shape('a list of names', listOf(isText)),
+  lists: shape('an object of lists of names', namedOf(listOf(isText))),
+  values: shape('a list of values', listOf(isAny, 1)),
+  any: shape('a value', isAny),
+  text: shape('a text', isText),
+}
 
 const kinds: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['object', isFields],
@@ -25,36 +117,14 @@ const kinds: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['null', (value) => value === null],
 ])
 
-const types = {
-  words: `one or several of ${[...kinds.keys()].join(', ')}`,
-  is: (rule: unknown): rule is string | readonly string[] =>
-    isType(rule) || (Array.isArray(rule) && rule.length > 0 && rule.every(isType)),
-}
+const isType = (type: unknown): type is string => isText(type) && kinds.has(type)
 
-const isType = (type: unknown): type is string => typeof type === 'string' && kinds.has(type)
+const areTypes = listOf(isType, 1)
 
-/** The formats of texts that can be checked, by their names in JSON Schema. */
-const formats: ReadonlyMap<string, (text: string) => boolean> = new Map(
-  Object.entries({
-    date: isDate,
-    time: isTime,
-    'date-time': isDateTime,
-    duration: (text: string) =>
-      /^P(?!$)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)$/.test(
-        text,
-      ),
-    email: (text: string) => /^[^\s@]+@[^\s@]+$/.test(text),
-    hostname: isHostname,
-    ipv4: isIpv4,
-    ipv6: (text: string) =>
-      /^[\da-f:.]+$/i.test(text) && readUrl(`http://[${text}]/`) !== undefined,
-    uri: (text: string) => /^[a-z][a-z\d+.-]*:\S*$/i.test(text) && readUrl(text) !== undefined,
-    uuid: (text: string) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text),
-  }).map(([name, is]) => [name, (text: string) => text.length <= longest && is(text)]),
+const types = shape(
+  `one or several of ${[...kinds.keys()].join(', ')}`,
+  (rule): rule is string | readonly string[] => isType(rule) || areTypes(rule),
 )
-
-/** Longer than a text of these formats is. */
-const longest = 2_048
 
 /** The words that concern a value by itself. */
 const plainKeywords: Readonly<Record<string, Keyword>> = {
@@ -95,36 +165,33 @@ const plainKeywords: Readonly<Record<string, Keyword>> = {
     ),
   ),
   format: keyword(
-    {
-      words: `one of the formats that can be checked: ${[...formats.keys()].join(', ')}`,
-      is: (rule: unknown): rule is string => typeof rule === 'string' && formats.has(rule),
-    },
+    shape(
+      `one of the formats that can be checked: ${[...formats.keys()].join(', ')}`,
+      (rule): rule is string => isText(rule) && formats.has(rule),
+    ),
     (rule) => {
       const is = formats.get(rule)
       return plain(
         (value, { run }) => {
           if (typeof value !== 'string') return true
-          run.spend(10 + Math.min(value.length, longest) / 4)
-          return is?.(value) === true
+          run.spend(10 + Math.min(value.length, longestFormat) / 4)
+          return value.length <= longestFormat && is?.(value) === true
         },
         () => ` must have the format ${rule}`,
       )
     },
   ),
-  required: keyword(shapes.names, (rule) => {
-    const needed = toNeeded(rule)
-    return { plain: (value, site) => missingOf(needed, value, site) }
-  }),
+  required: keyword(shapes.names, (rule) => ({ plain: missing(rule) })),
   dependentRequired: keyword(shapes.lists, (rule) => {
-    const lists = Object.keys(rule).map((name) => [name, toNeeded(rule[name] ?? [])] as const)
+    const lists = Object.entries(rule).map(([name, names]) => [name, missing(names)] as const)
     const cost = costOf(Object.keys(rule))
     return {
       plain(value, site) {
         if (!isFields(value)) return undefined
         site.run.spend(cost)
-        for (const [name, needed] of lists) {
-          const missing = Object.hasOwn(value, name) ? missingOf(needed, value, site) : undefined
-          if (missing) return missing
+        for (const [name, check] of lists) {
+          const misfit = Object.hasOwn(value, name) ? check(value, site) : undefined
+          if (misfit) return misfit
         }
         return undefined
       },
@@ -161,7 +228,8 @@ const nestedKeywords: Readonly<Record<string, Keyword>> = {
     const patterns = sources.map((source) => pattern(source))
     const node = nodeOf(rule)
     return eachMember(function* (name, member, site) {
-      if (known.has(name) || (yield* fitsSome(patterns, name, site))) return undefined
+      if (known.has(name)) return undefined
+      for (const pattern of patterns) if (yield* isIn(pattern, name, site)) return undefined
       return yield* checkBelow(node, member, site)
     })
   }),
@@ -390,21 +458,15 @@ function clip(text: string): string {
   return text.length > 200 ? `${text.slice(0, 199)}…` : text
 }
 
-/** Names that an object must have, and what it costs to look for them. */
-interface NeededNames {
-  readonly names: readonly string[]
-  readonly cost: number
-}
-
-function toNeeded(names: readonly string[]): NeededNames {
-  return { names, cost: costOf(names) }
-}
-
-function missingOf({ names, cost }: NeededNames, value: unknown, site: Site): Misfit | undefined {
-  if (!isFields(value)) return undefined
-  site.run.spend(cost)
-  const missing = names.find((name) => !Object.hasOwn(value, name))
-  return missing === undefined ? undefined : { site, words: () => `.${missing} is missing` }
+/** The first of these names that an object does not have. */
+function missing(names: readonly string[]): (value: unknown, site: Site) => Misfit | undefined {
+  const cost = costOf(names)
+  return (value, site) => {
+    if (!isFields(value)) return undefined
+    site.run.spend(cost)
+    const name = names.find((one) => !Object.hasOwn(value, one))
+    return name === undefined ? undefined : { site, words: () => `.${name} is missing` }
+  }
 }
 
 function count(
@@ -477,11 +539,6 @@ function eachItem(
   }
 }
 
-function* fitsSome(patterns: readonly Pattern[], text: string, site: Site): PausableWork<boolean> {
-  for (const pattern of patterns) if (yield* isIn(pattern, text, site)) return true
-  return false
-}
-
 /** How many instructions of a pattern, and bits that it remembers, cost as much as a step. */
 const instructionsPerStep = 4
 
@@ -511,40 +568,4 @@ function* checkUnique(value: unknown, site: Site): PausableWork<Misfit | undefin
       return { site, words: () => ' must not have the same item twice' }
   }
   return undefined
-}
-
-function isDate(text: string): boolean {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
-  if (year === undefined) return false
-  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
-  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
-}
-
-function isTime(text: string): boolean {
-  return /^(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i.test(
-    text,
-  )
-}
-
-function isDateTime(text: string): boolean {
-  const separator = text.charAt(10)
-  return (
-    (separator === 'T' || separator === 't') && isDate(text.slice(0, 10)) && isTime(text.slice(11))
-  )
-}
-
-function isHostname(text: string): boolean {
-  const labels = text.split('.')
-  return (
-    text.length <= 253 &&
-    labels.every((label) => /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/i.test(label))
-  )
-}
-
-function isIpv4(text: string): boolean {
-  const numbers = text.split('.')
-  return (
-    numbers.length === 4 &&
-    numbers.every((one) => /^(?:0|[1-9]\d{0,2})$/.test(one) && Number(one) < 256)
-  )
 }

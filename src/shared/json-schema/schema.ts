@@ -1,6 +1,6 @@
 import type { PausableWork } from '../async.ts'
 import { type Fields, isFields } from '../json.ts'
-import type { Pattern } from '../pattern/pattern.ts'
+import { readUrl } from '../text.ts'
 
 /** A schema: true takes everything, false nothing. */
 export type Schema = boolean | Fields
@@ -187,104 +187,61 @@ export function sizeOf(value: unknown): number {
   return size
 }
 
-/** One word of JSON Schema. */
-export interface Keyword {
-  /** What is wrong with what the schema says under this word; undefined where nothing is. */
-  faultOf(rule: unknown): string | undefined
-  /** The schemas that stand in it, each with its place. */
-  innerOf(rule: unknown): readonly (readonly [string, Schema])[]
-  /** The check of a valid rule; undefined where another keyword handles this one. */
-  compile(rule: unknown, scope: KeywordScope): KeywordCheck | undefined
+/** The formats of texts that can be checked, by their names in JSON Schema. */
+export const formats: ReadonlyMap<string, (text: string) => boolean> = new Map(
+  Object.entries({
+    date: isDate,
+    time: isTime,
+    'date-time': isDateTime,
+    duration: (text: string) =>
+      /^P(?!$)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)$/.test(
+        text,
+      ),
+    email: (text: string) => /^[^\s@]+@[^\s@]+$/.test(text),
+    hostname: isHostname,
+    ipv4: isIpv4,
+    ipv6: (text: string) =>
+      /^[\da-f:.]+$/i.test(text) && readUrl(`http://[${text}]/`) !== undefined,
+    uri: (text: string) => /^[a-z][a-z\d+.-]*:\S*$/i.test(text) && readUrl(text) !== undefined,
+    uuid: (text: string) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text),
+  }),
+)
+
+/** Longer than a text of these formats is. */
+export const longestFormat = 2_048
+
+function isDate(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
+  if (year === undefined) return false
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
 }
 
-/** What a keyword is compiled with. */
-interface KeywordScope {
-  /** The schema that the keyword is part of. */
-  readonly schema: Fields
-  /** The node of a schema that stands in this one. */
-  nodeOf(schema: Schema | undefined): SchemaNode
-  /** The node that a reference names. @throws SchemaFault where there is none. */
-  target(ref: string): SchemaNode
-  /** A pattern, read once for the whole schema. @throws SchemaFault for one that cannot be checked. */
-  pattern(source: string): Pattern
+function isTime(text: string): boolean {
+  return /^(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i.test(
+    text,
+  )
 }
 
-/** A form that the rule of a word has. */
-interface RuleShape<T> {
-  /** What it must be. */
-  readonly words: string
-  is(rule: unknown): rule is T
-  innerOf?(rule: T): readonly (readonly [string, Schema])[]
+function isDateTime(text: string): boolean {
+  const separator = text.charAt(10)
+  return (
+    (separator === 'T' || separator === 't') && isDate(text.slice(0, 10)) && isTime(text.slice(11))
+  )
 }
 
-/** A keyword with the shape of its rule and its check. Without `compile` another keyword handles it. */
-export function keyword<T>(
-  shape: RuleShape<T>,
-  compile?: (rule: T, scope: KeywordScope) => KeywordCheck | undefined,
-): Keyword {
-  return {
-    faultOf: (rule) => (shape.is(rule) ? undefined : `must be ${shape.words}`),
-    innerOf: (rule) => (shape.is(rule) ? (shape.innerOf?.(rule) ?? []) : []),
-    compile: (rule, scope) => (shape.is(rule) ? compile?.(rule, scope) : undefined),
-  }
+function isHostname(text: string): boolean {
+  const labels = text.split('.')
+  return (
+    text.length <= 253 &&
+    labels.every((label) => /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/i.test(label))
+  )
 }
 
-type ByName<T> = Readonly<Record<string, T>>
-
-interface RuleShapes {
-  readonly schema: RuleShape<Schema>
-  readonly schemas: RuleShape<readonly Schema[]>
-  readonly named: RuleShape<ByName<Schema>>
-  readonly count: RuleShape<number>
-  readonly number: RuleShape<number>
-  readonly positive: RuleShape<number>
-  readonly flag: RuleShape<boolean>
-  readonly names: RuleShape<readonly string[]>
-  readonly lists: RuleShape<ByName<readonly string[]>>
-  readonly values: RuleShape<readonly unknown[]>
-  readonly any: RuleShape<unknown>
-  readonly text: RuleShape<string>
-}
-
-/** The forms of rules. */
-export const shapes: RuleShapes = {
-  schema: { words: 'a schema', is: isSchema, innerOf: (rule) => [['', rule]] },
-  schemas: {
-    words: 'a list of schemas',
-    is: (rule): rule is readonly Schema[] =>
-      Array.isArray(rule) && rule.length > 0 && rule.every(isSchema),
-    innerOf: (rule) => rule.map((inner, index) => [`[${index}]`, inner]),
-  },
-  named: {
-    words: 'an object of schemas',
-    is: (rule): rule is ByName<Schema> => isFields(rule) && Object.values(rule).every(isSchema),
-    innerOf: (rule) => Object.entries(rule).map(([name, inner]) => [`.${name}`, inner]),
-  },
-  count: {
-    words: 'a whole number of at least 0',
-    is: (rule): rule is number => isNumber(rule) && Number.isInteger(rule) && rule >= 0,
-  },
-  number: { words: 'a number', is: isNumber },
-  positive: { words: 'a number above 0', is: (rule): rule is number => isNumber(rule) && rule > 0 },
-  flag: { words: 'true or false', is: (rule) => typeof rule === 'boolean' },
-  names: { words: 'a list of names', is: isNames },
-  lists: {
-    words: 'an object of lists of names',
-    is: (rule): rule is ByName<readonly string[]> =>
-      isFields(rule) && Object.values(rule).every(isNames),
-  },
-  values: {
-    words: 'a list of values',
-    is: (rule): rule is readonly unknown[] => Array.isArray(rule) && rule.length > 0,
-  },
-  any: { words: 'a value', is: (_rule): _rule is unknown => true },
-  text: { words: 'a text', is: (rule) => typeof rule === 'string' },
-}
-
-function isNumber(rule: unknown): rule is number {
-  return typeof rule === 'number'
-}
-
-function isNames(rule: unknown): rule is readonly string[] {
-  return Array.isArray(rule) && rule.every((name) => typeof name === 'string')
+function isIpv4(text: string): boolean {
+  const numbers = text.split('.')
+  return (
+    numbers.length === 4 &&
+    numbers.every((one) => /^(?:0|[1-9]\d{0,2})$/.test(one) && Number(one) < 256)
+  )
 }
