@@ -16,7 +16,7 @@ import {
 } from './schema.ts'
 
 /** One word of JSON Schema. */
-export interface Keyword {
+interface Keyword {
   /** What is wrong with what the schema says under this word; undefined where nothing is. */
   faultOf(rule: unknown): string | undefined
   /** The schemas that stand in it, each with its place. */
@@ -45,26 +45,6 @@ interface RuleShape<T> {
   innerOf(rule: T): readonly (readonly [string, Schema])[]
 }
 
-function shape<T>(
-  words: string,
-  is: RuleShape<T>['is'],
-  innerOf: RuleShape<T>['innerOf'] = () => [],
-): RuleShape<T> {
-  return { words, is, innerOf }
-}
-
-/** A keyword with the shape of its rule and its check. Without `compile` another keyword handles it. */
-function keyword<T>(
-  shape: RuleShape<T>,
-  compile?: (rule: T, scope: KeywordScope) => KeywordCheck | undefined,
-): Keyword {
-  return {
-    faultOf: (rule) => (shape.is(rule) ? undefined : `must be ${shape.words}`),
-    innerOf: (rule) => (shape.is(rule) ? shape.innerOf(rule) : []),
-    compile: (rule, scope) => (shape.is(rule) ? compile?.(rule, scope) : undefined),
-  }
-}
-
 type ByName<T> = Readonly<Record<string, T>>
 
 type Is<T> = (value: unknown) => value is T
@@ -74,15 +54,6 @@ const isAny: Is<unknown> = (_value): _value is unknown => true
 const isText: Is<string> = (value) => typeof value === 'string'
 
 const isNumber: Is<number> = (value) => typeof value === 'number'
-
-function listOf<T>(is: Is<T>, least = 0): Is<readonly T[]> {
-  return (value): value is readonly T[] =>
-    Array.isArray(value) && value.length >= least && value.every(is)
-}
-
-function namedOf<T>(is: Is<T>): Is<ByName<T>> {
-  return (value): value is ByName<T> => isFields(value) && Object.values(value).every(is)
-}
 
 /** The forms of rules. */
 const shapes = {
@@ -359,6 +330,35 @@ const nestedKeywords: Readonly<Record<string, Keyword>> = {
 export const keywords: ReadonlyMap<string, Keyword> = new Map(
   Object.entries({ ...plainKeywords, ...nestedKeywords }),
 )
+
+function shape<T>(
+  words: string,
+  is: RuleShape<T>['is'],
+  innerOf: RuleShape<T>['innerOf'] = () => [],
+): RuleShape<T> {
+  return { words, is, innerOf }
+}
+
+function listOf<T>(is: Is<T>, least = 0): Is<readonly T[]> {
+  return (value): value is readonly T[] =>
+    Array.isArray(value) && value.length >= least && value.every(is)
+}
+
+function namedOf<T>(is: Is<T>): Is<ByName<T>> {
+  return (value): value is ByName<T> => isFields(value) && Object.values(value).every(is)
+}
+
+/** A keyword with the shape of its rule and its check. Without `compile` another keyword handles it. */
+function keyword<T>(
+  shape: RuleShape<T>,
+  compile?: (rule: T, scope: KeywordScope) => KeywordCheck | undefined,
+): Keyword {
+  return {
+    faultOf: (rule) => (shape.is(rule) ? undefined : `must be ${shape.words}`),
+    innerOf: (rule) => (shape.is(rule) ? shape.innerOf(rule) : []),
+    compile: (rule, scope) => (shape.is(rule) ? compile?.(rule, scope) : undefined),
+  }
+}
 
 /** A check that is done at once. */
 function plain(fits: (value: unknown, site: Site) => boolean, words: () => string): KeywordCheck {
