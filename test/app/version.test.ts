@@ -235,6 +235,27 @@ export default async function* (message, turn) {
     expect(warned).toEqual([{ agent: 'a', taskId: id }])
   })
 
+  test('names the agents whose code has changed, and no others', async () => {
+    await writeFile(join(directory, 'b.mjs'), 'export default () => "b"')
+    const toml = `${file()}
+[[agents]]
+id = "b"
+name = "B"
+endpoint = "./b.mjs"
+protocol = "module"
+`.replaceAll(
+      'agents = [{ agent_id = "inner" }]',
+      'agents = [{ agent_id = "inner" }, { agent_id = "b" }]',
+    )
+    const first = await open(toml)
+    const { id } = await send(first, { agent: 'outer', text: 'hi' })
+    await writeFile(join(directory, 'b.mjs'), 'export default () => "new"')
+    const second = await open(toml)
+    await send(second, { agent: 'outer', text: 'this', taskId: id })
+    expect((await changesIn(second, id)).map(({ agent }) => agent)).toEqual(['b'])
+    expect(warned).toEqual([{ agent: 'b', taskId: id }])
+  })
+
   test('does so too where its turn was interrupted', async () => {
     const hanging = (word: string): string => `export const resumable = true
 export default async (message, turn) => {

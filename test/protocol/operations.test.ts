@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { isOperationName, operationNames, operations } from '../../src/protocol/operations.ts'
+import {
+  isOperationName,
+  isOperator,
+  mayExplain,
+  operationNames,
+  operations,
+} from '../../src/protocol/operations.ts'
 
 test('J003: there are eleven operations, in the order of the specification', () => {
   expect(operationNames).toEqual([
@@ -57,4 +63,12 @@ test('names of objects in general are no operations', () => {
   for (const name of ['toString', '__proto__', 'message/send', '']) {
     expect(isOperationName(name)).toBe(false)
   }
+})
+
+test('only an operator whose credential names no tenants sees the tasks of all', () => {
+  const auth = { userId: 'o', scopes: ['operator'] }
+  expect(isOperator({ auth })).toBe(true)
+  expect(isOperator({ auth: { ...auth, tenants: ['a'] } })).toBe(false)
+  expect(mayExplain({ auth: { ...auth, tenants: [] } })).toBe(false)
+  expect(isOperator({ auth: { userId: 'o', scopes: ['read'] } })).toBe(false)
 })

@@ -18,6 +18,24 @@ export function describeWrites(under: StoreUnderTest): void {
       expect(await under.store.records('t', 0)).toEqual(sample.records)
     })
 
+    test('a question is read as it was written, wherever it stands in the history', async () => {
+      const sample = write('t', { state: 'TASK_STATE_INPUT_REQUIRED' })
+      const { task } = sample
+      if (!task) throw new Error('A sample has a snapshot')
+      const question = { messageId: 'q', role: 'ROLE_AGENT', parts: [{ text: 'Which?' }] } as const
+      const [said] = task.history ?? []
+      const asked = { ...task, status: { ...task.status, message: question } }
+      const histories = [[said, question], [question, said], [said], undefined]
+      for (const [expectedVersion, list] of histories.entries()) {
+        const history = list?.flatMap((one) => one ?? [])
+        const { history: _, ...bare } = asked
+        const one = history ? { ...asked, history } : bare
+        const { records } = write('t', { expectedVersion })
+        await under.store.commit([{ ...sample, task: one, expectedVersion, records }])
+        expect((await under.store.get('t'))?.task).toEqual(one)
+      }
+    })
+
     test('a task that is not there has neither a value nor a log', async () => {
       expect(await under.store.get('nobody')).toBeUndefined()
       expect(await under.store.records('nobody', 0)).toEqual([])
