@@ -208,6 +208,8 @@ const samples = [
 ]
 
 function matching(body: string, flags: string): CharacterSet {
+  // A reference to a group can begin with anything.
+  if (/^\\(?:k<|[1-9])/.test(body)) return new Set(samples)
   const one = new RegExp(`^${body}$`, flags.replace(/[gym]/g, ''))
   return new Set(samples.filter((character) => one.test(character)))
 }

@@ -78,6 +78,7 @@ describe('regular expressions', () => {
     'const a = /^\\w+(?:-\\w+)*$/',
     'const a = /^(?:\\s*,\\s*x)*$/',
     'const a = /\\d+\\$?/',
+    'const a = /(_{1,3})[a-z]\\1/u',
     'const a = /x+$/ // bounded: a line of our own log',
     '// bounded: at most 253 characters\nconst a = /x+$/',
   ])('%s is not', (code) => {
