@@ -71,8 +71,6 @@ export function checkUrls(tree: Tree): string[] {
 const ownersOfAccessors = [
   'app/config/steps.ts',
   'cli/screen.ts',
-  'cli/terminal/markdown.ts',
-  'cli/terminal/text.ts',
   'client/connection.ts',
   'compat/workshop.ts',
   'network/guard.ts',

@@ -2,10 +2,9 @@ import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { A2AError } from '../index.ts'
-import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import { toPrintable, toPrintableLine } from '../shared/text.ts'
-import { clipPieces, codesOf, dim, durationText, type Piece } from './terminal/text.ts'
+import { codesOf, dim, type Piece } from './terminal/text.ts'
 
 export { dim } from './terminal/text.ts'
 
@@ -26,7 +25,7 @@ export interface Screen {
   rewrite(line: string): void
   /**
    * Lines that stand below all output until the next output takes them away; none takes them away too. Only on a lively
-   * screen, and not while a line is open.
+   * screen, and not while a line is open. A line as wide as the screen could not be taken back.
    */
   stand(...lines: readonly (readonly Piece[])[]): void
 }
@@ -94,13 +93,9 @@ function createScreen(stream: NodeJS.WriteStream, shown: Shown): Screen {
     stand(...lines) {
       if (!isLively || shown.lineIsOpen) return
       const clear = erase(shown)
-      // A line that the terminal breaks, or one above its first row, could not be taken back.
+      // A line above the first row could not be taken back.
       const some = lines.slice(-Math.max(1, (stream.rows || 24) - 1))
-      const texts = some.map((line) =>
-        clipPieces(line, columns() - 1)
-          .map(toText)
-          .join(''),
-      )
+      const texts = some.map((line) => line.map(toText).join(''))
       shown.standing = texts.length
       if (clear || texts.length > 0) stream.write(clear + texts.join('\n'))
     },
@@ -289,63 +284,4 @@ function withoutStacks(value: unknown, stacks: string[]): unknown {
 
 function toWord(value: unknown): string {
   return typeof value === 'string' && !/[\s"=]/.test(value) ? value : JSON.stringify(value)
-}
-
-/** Shows that something is under way while nothing else is seen. */
-interface Spinner {
-  /** Something was shown: it is not in its way for a moment. */
-  rest(): void
-  /** Ends it, without a trace. */
-  stop(): void
-}
-
-/** Where a spinner is, and what it says. */
-interface SpinnerOptions {
-  readonly screen: Screen
-  readonly clock: Clock
-  /** What is waited for. */
-  label(): string
-  /** Lines above it that change with time; none if absent. */
-  above?(): readonly (readonly Piece[])[]
-}
-
-const frames = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
-
-const frameMs = 120
-
-/** An answer that comes at once, or goes on, needs none. */
-const quietMs = 300
-
-/** Starts one on a screen where lines can be taken back, and does nothing on others. */
-export function startSpinner({ screen, clock, label, above }: SpinnerOptions): Spinner {
-  if (!screen.isLively) return { rest: () => {}, stop: () => {} }
-  const began = clock.elapsed()
-  let quietSince = began
-  let frame = 0
-  let callOff = clock.after(frameMs, turn)
-
-  function turn(): void {
-    const now = clock.elapsed()
-    if (now - quietSince >= quietMs) {
-      const sign = frames.charAt(frame++ % frames.length)
-      const text = `${sign} ${label()}  ${secondsText(now - began)}`
-      screen.stand(...(above?.() ?? []), [dim(text)])
-    }
-    callOff = clock.after(frameMs, turn)
-  }
-
-  return {
-    rest() {
-      quietSince = clock.elapsed()
-    },
-    stop() {
-      callOff()
-      screen.stand()
-    },
-  }
-}
-
-/** Whole seconds: tenths that run are restless. */
-function secondsText(ms: number): string {
-  return ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : durationText(ms)
 }

@@ -18,9 +18,9 @@ import {
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { isFields } from '../shared/json.ts'
 import { toPrintableLine } from '../shared/text.ts'
-import { dim, type Screen, startSpinner } from './screen.ts'
+import { dim, type Screen } from './screen.ts'
 import { createProse, type Prose } from './terminal/markdown.ts'
-import { type Piece, pad, widthOf } from './terminal/text.ts'
+import { durationText, type Piece } from './terminal/text.ts'
 import {
   declaresTrace,
   entryIn,
@@ -33,6 +33,7 @@ import {
   toTree,
   traceOf,
 } from './terminal/trace.ts'
+import { clipPieces, pad, widthOf } from './terminal/width.ts'
 
 /** Shows what an agent says as it comes, and remembers where the conversation stands. */
 export interface Transcript {
@@ -119,9 +120,9 @@ class Conversation extends Memory implements Transcript {
 
   constructor(options: TranscriptOptions) {
     super()
-    const { out, before, clock = systemClock } = options
+    const { out, before } = options
     this.#prose = createProse(out)
-    this.#activity = createActivity({ ...options, clock })
+    this.#activity = new Activity(options)
     this.#before = before
     this.#waits = out.hasStyles
   }
@@ -220,86 +221,144 @@ export function exitCodeOfTask({ status: { state } }: Task): number {
   return /FAILED|REJECTED|CANCELED|AUTH_REQUIRED/.test(state) ? 1 : 0
 }
 
-/** What is shown beside an answer while it comes: what happens inside the task, notes, and that it is waited for. */
-interface Activity {
-  /** Something happened inside the task. */
-  happen(entry: JsonObject): void
-  /** What happened before: it is not told, and if it comes again it is not taken twice. */
-  recall(entries: readonly JsonObject[]): void
-  note(line: readonly Piece[]): void
-  /** Writes what was noted, now that no line is open. */
-  tell(): void
-  /** Whether a text is what a member was just heard to say. */
-  hasSaid(text: string): boolean
-  /** Words of the answer are shown: the spinner is not in their way for a moment. */
-  answer(): void
-  stop(): void
-}
-
-interface ActivityOptions {
-  readonly about: Screen
-  readonly clock: Clock
-  /** Who is waited for. */
-  readonly name?: string
-  /** Whether what happens is seen as a tree that grows, instead of line by line. */
-  readonly asTree?: boolean
-}
-
 /** Notes beyond this are not kept while a line is open. */
 const mostNotes = 200
 
-/** A team repeats what its member said as its own progress: it is known by how it begins. */
+/** A team repeats what its member said as its own progress: it is recognized by how it begins. */
 const beginning = 40
 
-/** Makes one; on a terminal it starts a spinner, which `stop` ends. */
-function createActivity({ about, clock, name, asTree }: ActivityOptions): Activity {
-  const tree = new TraceTree()
-  const known = new Set<string>()
-  const notes: (readonly Piece[])[] = []
-  /** What is answered need not be told once more. */
-  let hasAnswered = false
-  let said: readonly string[] = []
-  const label = (): string => toPrintableLine(openMembers(tree).join(', ') || name || 'waiting')
-  const drawTree = (): readonly (readonly Piece[])[] =>
-    toTraceLines(tree, { columns: about.columns, now: clock.now() })
-  const above = asTree ? drawTree : undefined
-  const spinner = startSpinner({ screen: about, clock, label, ...(above && { above }) })
+/** What is shown beside an answer while it comes: what happens inside the task, notes, and that it is waited for. */
+class Activity {
+  readonly #about: Screen
+  readonly #asTree: boolean
+  readonly #tree = new TraceTree()
+  readonly #known = new Set<string>()
+  readonly #notes: (readonly Piece[])[] = []
+  readonly #spinner: Spinner
+  /** Once the answer has begun, its words are not shown again as those of a member. */
+  #hasAnswered = false
+  #said: readonly string[] = []
 
-  function note(line: readonly Piece[]): void {
-    if (notes.length < mostNotes) notes.push(line)
+  /** On a terminal it starts a spinner, which `stop` ends. */
+  constructor({ about, clock = systemClock, name, asTree = false }: TranscriptOptions) {
+    this.#about = about
+    this.#asTree = asTree
+    const tree = this.#tree
+    this.#spinner = startSpinner({
+      screen: about,
+      clock,
+      label: () => toPrintableLine(openMembers(tree).join(', ') || name || 'waiting'),
+      ...(asTree && {
+        above: () => toTraceLines(tree, { columns: about.columns, now: clock.now() }),
+      }),
+    })
+  }
+
+  /** Takes in what happened inside the task. */
+  happen(entry: JsonObject): void {
+    if (this.#known.delete(entryKey(entry))) return
+    const node = this.#tree.add(entry)
+    if (!this.#about.isTTY) return
+    if (textAt(entry, 'type') === 'reply')
+      this.#said = [...this.#said.slice(-15), textAt(entry, 'text').slice(0, beginning)]
+    const shown = this.#hasAnswered && node ? { ...node, words: '' } : node
+    const line = toHappening(entry, shown, this.#about.columns)
+    if (line && !this.#asTree) this.note(line)
+  }
+
+  /** Takes in what happened before: it is not shown, and ignored if it comes again. */
+  recall(entries: readonly JsonObject[]): void {
+    for (const entry of entries) {
+      this.#known.add(entryKey(entry))
+      this.#tree.add(entry)
+    }
+  }
+
+  note(line: readonly Piece[]): void {
+    if (this.#notes.length < mostNotes) this.#notes.push(line)
+  }
+
+  /** Writes the notes, once no line is open. */
+  tell(): void {
+    for (const line of this.#notes.splice(0)) this.#about.write(...line, '\n')
+  }
+
+  /** Whether a member has just said a text. */
+  hasSaid(text: string): boolean {
+    return this.#said.some((words) => words !== '' && text.includes(words))
+  }
+
+  /** Words of the answer are shown: the spinner is hidden for a moment. */
+  answer(): void {
+    this.#hasAnswered = true
+    this.#spinner.rest()
+  }
+
+  stop(): void {
+    this.#spinner.stop()
+  }
+}
+
+/** Shows that something is under way while nothing else is seen. */
+interface Spinner {
+  /** Hides it for a moment, since something else was shown. */
+  rest(): void
+  /** Ends it, without a trace. */
+  stop(): void
+}
+
+const frames = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
+
+const frameMs = 120
+
+/** An answer that comes at once, or goes on, needs none. */
+const quietMs = 300
+
+/** Starts one on a screen where lines can be taken back, and does nothing on others. */
+export function startSpinner({
+  screen,
+  clock,
+  label,
+  above,
+}: {
+  readonly screen: Screen
+  readonly clock: Clock
+  /** What is waited for. */
+  label(): string
+  /** Lines above it that change with time; none if absent. */
+  above?(): readonly (readonly Piece[])[]
+}): Spinner {
+  if (!screen.isLively) return { rest: () => {}, stop: () => {} }
+  const began = clock.elapsed()
+  let quietSince = began
+  let frame = 0
+  let callOff = clock.after(frameMs, turn)
+
+  function turn(): void {
+    const now = clock.elapsed()
+    if (now - quietSince >= quietMs) {
+      const sign = frames.charAt(frame++ % frames.length)
+      const text = `${sign} ${label()}  ${secondsText(now - began)}`
+      const lines = [...(above?.() ?? []), [dim(text)]]
+      screen.stand(...lines.map((line) => clipPieces(line, screen.columns - 1)))
+    }
+    callOff = clock.after(frameMs, turn)
   }
 
   return {
-    happen(entry) {
-      if (known.delete(entryKey(entry))) return
-      const node = tree.add(entry)
-      if (!about.isTTY) return
-      if (textAt(entry, 'type') === 'reply')
-        said = [...said.slice(-15), textAt(entry, 'text').slice(0, beginning)]
-      const line = toHappening(
-        entry,
-        hasAnswered && node ? { ...node, words: '' } : node,
-        about.columns,
-      )
-      if (line && !asTree) note(line)
+    rest() {
+      quietSince = clock.elapsed()
     },
-    recall(entries) {
-      for (const entry of entries) {
-        known.add(entryKey(entry))
-        tree.add(entry)
-      }
+    stop() {
+      callOff()
+      screen.stand()
     },
-    note,
-    tell() {
-      for (const line of notes.splice(0)) about.write(...line, '\n')
-    },
-    hasSaid: (text) => said.some((words) => words !== '' && text.includes(words)),
-    answer() {
-      hasAnswered = true
-      spinner.rest()
-    },
-    stop: () => spinner.stop(),
   }
+}
+
+/** Whole seconds: tenths that run are restless. */
+function secondsText(ms: number): string {
+  return ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : durationText(ms)
 }
 
 /** A part as text; files by their name and type. */

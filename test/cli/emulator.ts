@@ -1,4 +1,4 @@
-import { widthOf } from '../../src/cli/terminal/text.ts'
+import { widthOf } from '../../src/cli/terminal/width.ts'
 
 /**
  * A terminal for tests: it knows the few codes that our command may send, and shows what a person would see at the end.

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { type Screen, startSpinner } from '../../src/cli/screen.ts'
+import type { Screen } from '../../src/cli/screen.ts'
 import type { Piece } from '../../src/cli/terminal/text.ts'
+import { startSpinner } from '../../src/cli/transcript.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 
 const text = (piece: Piece): string => (typeof piece === 'string' ? piece : piece.text)

@@ -4,7 +4,7 @@ import { answerParts, isInterrupted, isTerminal, type SendMessageResponse } from
 import { systemClock } from '../../shared/clock.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits } from '../command.ts'
-import { dim, startSpinner, stderr, stdout } from '../screen.ts'
+import { dim, stderr, stdout } from '../screen.ts'
 import { createProse } from '../terminal/markdown.ts'
 import {
   aboutTask,
@@ -12,6 +12,7 @@ import {
   createTranscript,
   exitCodeOfTask,
   partText,
+  startSpinner,
   tracingOf,
   writeTrace,
 } from '../transcript.ts'

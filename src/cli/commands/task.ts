@@ -16,8 +16,9 @@ import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits, toCount } from '../command.ts'
 import { exitCodeOf } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
-import { ageText, clipText, toFirstWords } from '../terminal/text.ts'
+import { ageText, toFirstWords } from '../terminal/text.ts'
 import { traceOf } from '../terminal/trace.ts'
+import { clipText } from '../terminal/width.ts'
 import {
   createTranscript,
   exitCodeOfTask,

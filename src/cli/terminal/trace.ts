@@ -7,18 +7,15 @@ import {
 } from '../../index.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import {
-  clipPieces,
-  clipText,
   costText,
   dim,
   durationText,
   inColourOf,
   type Piece,
-  pad,
   toFirstWords,
   tokensText,
-  widthOf,
 } from './text.ts'
+import { clipPieces, clipText, pad, widthOf } from './width.ts'
 
 /** One thing that happened. */
 export interface TraceNode {
@@ -26,27 +23,29 @@ export interface TraceNode {
   /** The member's id, the model's or the tool's name, or a few words. */
   readonly label: string
   readonly depth: number
-  readonly children: readonly TraceNode[]
+  readonly children: TraceNode[]
   /** What was asked, said or given as arguments. */
-  readonly words: string
-  readonly standing: 'open' | 'done' | 'failed'
+  words: string
+  standing: 'open' | 'done' | 'failed'
   /** The state it ended in, or why it failed, where that is worth a word. */
-  readonly outcome?: string
+  outcome?: string
   /** How often it was tried. */
-  readonly tries: number
+  tries: number
   readonly began?: number
-  readonly durationMs?: number
-  readonly inputTokens?: number
-  readonly outputTokens?: number
-  readonly costUsd?: number
+  durationMs?: number
+  inputTokens?: number
+  outputTokens?: number
+  costUsd?: number
 }
+
+type Amounts = Pick<TraceNode, 'durationMs' | 'inputTokens' | 'outputTokens' | 'costUsd'>
 
 /** Whether an agent shows what happens inside its tasks to callers that ask for it. */
 export function declaresTrace({ capabilities }: AgentCard): boolean {
   return capabilities.extensions?.some(({ uri }) => uri === traceExtension) ?? false
 }
 
-/** The trace in a task's metadata; empty where there is none. */
+/** The trace in a task's metadata; empty if there is none. */
 export function traceOf({ metadata }: Pick<Task, 'metadata'>): readonly JsonObject[] {
   const entries = metadata?.[traceExtension]
   return Array.isArray(entries) ? entries.filter(isObject) : []
@@ -74,71 +73,6 @@ export function toTree(entries: readonly JsonObject[]): TraceTree {
   return tree
 }
 
-/** A node while it grows. */
-interface Growing extends TraceNode {
-  children: Growing[]
-  words: string
-  standing: TraceNode['standing']
-  outcome?: string
-  tries: number
-  durationMs?: number
-  inputTokens?: number
-  outputTokens?: number
-  costUsd?: number
-}
-
-/** What all of it took so far. */
-interface TraceTotal {
-  readonly began?: number
-  readonly durationMs?: number
-  readonly inputTokens?: number
-  readonly outputTokens?: number
-  readonly costUsd?: number
-}
-
-type Take = (tree: TraceTree, entry: JsonObject) => TraceNode | undefined
-
-const takers: Readonly<Record<string, Take | undefined>> = {
-  delegation: (tree, entry) => tree.delegate(entry),
-  reply: (tree, entry) => tree.end(entry, 'done'),
-  failure: (tree, entry) => tree.end(entry, 'failed'),
-  // The delegation that follows says that it is tried again.
-  retry: () => undefined,
-  fallback: (tree, entry) =>
-    tree.note(entry, `${textAt(entry, 'to')} takes the place of ${textAt(entry, 'member')}`),
-  decision: (tree, entry) => tree.decide(entry),
-  approval: (tree, entry) =>
-    tree.note(entry, `${textAt(entry, 'step')} ${textAt(entry, 'verdict')}`),
-  'tool-approval': (tree, entry) =>
-    tree.note(entry, `tool ${textAt(entry, 'tool')} ${textAt(entry, 'verdict')}`),
-  skip: (tree, entry) => tree.note(entry, `${textAt(entry, 'step')} skipped`),
-  'code-changed': (tree, entry) => tree.note(entry, `code of ${textAt(entry, 'agent')} changed`),
-  model: (tree, entry) =>
-    tree.act(entry, {
-      kind: 'model',
-      label: textAt(entry, 'model') || 'model',
-      words: idsAt(entry, 'calls').join(', ') || textAt(entry, 'text'),
-    }),
-  tool: (tree, entry) => {
-    const label = textAt(entry, 'tool') || 'tool'
-    // Whom it called stands there already.
-    if (/^(?:delegate|transfer)_to_/.test(label) && entry.failed !== true) return undefined
-    return tree.act(entry, { kind: 'tool', label, words: textAt(entry, 'arguments') })
-  },
-}
-
-/** The text of an entry under a key; empty where there is none. */
-export function textAt(entry: JsonObject, key: string): string {
-  const value = entry[key]
-  return typeof value === 'string' ? value : ''
-}
-
-/** The ids in a list; nothing else that stands there. */
-function idsAt(entry: JsonObject, key: string): readonly string[] {
-  const value = entry[key]
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
-}
-
 const mostNodes = 2_000
 const deepest = 24
 
@@ -148,77 +82,98 @@ const deepest = 24
  * what does not fit is left out, and there are bounds.
  */
 export class TraceTree {
-  readonly nodes: Growing[] = []
-  /** Entries that found no place any more. */
+  readonly nodes: TraceNode[] = []
+  /** What all of it took so far. */
+  readonly total: Amounts & { began?: number } = {}
+  /** How many entries the bounds left out. */
   leftOut = 0
   #count = 0
-  #first: number | undefined
-  #last: number | undefined
-  #input: number | undefined
-  #output: number | undefined
-  #cost: number | undefined
-  /** The calls of members, the latest of each, by the way to what they did themselves. */
-  readonly #calls = new Map<string, Growing>()
-  /** Who has decided, by the way to its team, and for whom. */
-  readonly #decisions = new Map<string, { readonly call: Growing; readonly for: Set<string> }>()
-  /** The latest call of a member, by the way to its team. */
-  readonly #members = new Map<string, Growing>()
-
-  get total(): TraceTotal {
-    const [first, last] = [this.#first, this.#last]
-    const [inputTokens, outputTokens, costUsd] = [this.#input, this.#output, this.#cost]
-    return {
-      ...(first !== undefined && { began: first }),
-      ...(first !== undefined && last !== undefined && { durationMs: Math.max(0, last - first) }),
-      ...(inputTokens !== undefined && { inputTokens }),
-      ...(outputTokens !== undefined && { outputTokens }),
-      ...(costUsd !== undefined && { costUsd }),
-    }
-  }
+  /** The calls of members, the latest of each, by the path to what they did themselves. */
+  readonly #calls = new Map<string, TraceNode>()
+  /** Who has decided, by the path to its team, and for whom. */
+  readonly #decisions = new Map<string, { readonly call: TraceNode; readonly for: Set<string> }>()
+  /** The latest call of a member, by the path to its team. */
+  readonly #members = new Map<string, TraceNode>()
 
   /** Takes in an entry; gives back the node that it made or changed. */
   add(entry: JsonObject): TraceNode | undefined {
     this.#sum(entry)
     const type = textAt(entry, 'type')
-    const take = Object.hasOwn(takers, type) ? takers[type] : undefined
-    return take ? take(this, entry) : this.note(entry, type)
+    switch (type) {
+      case 'delegation':
+        return this.#delegate(entry)
+      case 'reply':
+        return this.#end(entry, 'done')
+      case 'failure':
+        return this.#end(entry, 'failed')
+      case 'retry':
+        // The delegation that follows says that it is tried again.
+        return undefined
+      case 'fallback':
+        return this.#note(
+          entry,
+          `${textAt(entry, 'to')} takes the place of ${textAt(entry, 'member')}`,
+        )
+      case 'decision':
+        return this.#decide(entry)
+      case 'approval':
+        return this.#note(entry, `${textAt(entry, 'step')} ${textAt(entry, 'verdict')}`)
+      case 'tool-approval':
+        return this.#note(entry, `tool ${textAt(entry, 'tool')} ${textAt(entry, 'verdict')}`)
+      case 'skip':
+        return this.#note(entry, `${textAt(entry, 'step')} skipped`)
+      case 'code-changed':
+        return this.#note(entry, `code of ${textAt(entry, 'agent')} changed`)
+      case 'model': {
+        const words = idsAt(entry, 'calls').join(', ') || textAt(entry, 'text')
+        return this.#act(entry, { kind: 'model', label: textAt(entry, 'model') || 'model', words })
+      }
+      case 'tool': {
+        const label = textAt(entry, 'tool') || 'tool'
+        // The delegation has a node of its own.
+        if (/^(?:delegate|transfer)_to_/.test(label) && entry.failed !== true) return undefined
+        return this.#act(entry, { kind: 'tool', label, words: textAt(entry, 'arguments') })
+      }
+      default:
+        return this.#note(entry, type)
+    }
   }
 
-  /** A member's answer says what it used in all; only what has no member above it counts. */
+  /** The amounts of a member's reply include those of the members below it, so only the highest ones count. */
   #sum(entry: JsonObject): void {
+    const { total } = this
     const time = timeOf(entry)
-    this.#first ??= time
-    this.#last = time ?? this.#last
+    if (time !== undefined) {
+      total.began ??= time
+      total.durationMs = Math.max(0, time - total.began)
+    }
     if (textAt(entry, 'path') !== '') return
-    const { inputTokens, outputTokens, costUsd } = amountsIn(entry)
-    if (inputTokens !== undefined) this.#input = (this.#input ?? 0) + inputTokens
-    if (outputTokens !== undefined) this.#output = (this.#output ?? 0) + outputTokens
-    if (costUsd !== undefined) this.#cost = (this.#cost ?? 0) + costUsd
+    const amounts = amountsIn(entry)
+    for (const name of ['inputTokens', 'outputTokens', 'costUsd'] as const) {
+      const amount = amounts[name]
+      if (amount !== undefined) total[name] = (total[name] ?? 0) + amount
+    }
   }
 
-  delegate(entry: JsonObject): Growing | undefined {
+  #delegate(entry: JsonObject): TraceNode | undefined {
     const [path, member] = [textAt(entry, 'path'), textAt(entry, 'member')]
     const key = callKey(entry)
     const before = this.#calls.get(key)
-    if (before?.standing === 'failed' || (before?.standing === 'open' && triesOf(entry) > 1)) {
+    const tries = amountAt(entry, 'try') ?? 1
+    if (before?.standing === 'failed' || (before?.standing === 'open' && tries > 1)) {
       before.standing = 'open'
-      before.tries = triesOf(entry)
+      before.tries = tries
       return before
     }
-    const node = this.grow(this.#parentOf(path, member), {
-      kind: 'member',
-      label: member,
-      words: textAt(entry, 'text'),
-      standing: 'open',
-      ...began(entry),
-    })
+    const facts = { kind: 'member', label: member, words: textAt(entry, 'text') } as const
+    const node = this.#grow(entry, this.#parentOf(path, member), { ...facts, standing: 'open' })
     if (!node) return undefined
     this.#calls.set(key, node)
     this.#members.set(`${path} ${member}`, node)
     return node
   }
 
-  end(entry: JsonObject, standing: 'done' | 'failed'): Growing | undefined {
+  #end(entry: JsonObject, standing: 'done' | 'failed'): TraceNode | undefined {
     const node = this.#calls.get(callKey(entry))
     if (!node) return undefined
     node.standing = standing
@@ -230,8 +185,8 @@ export class TraceTree {
     return node
   }
 
-  /** While it decides, those it calls stand below it; a decision that comes after its answer is a line of its own. */
-  decide(entry: JsonObject): Growing | undefined {
+  /** While a member decides, those it calls stand below it; a decision that comes after its answer is a line of its own. */
+  #decide(entry: JsonObject): TraceNode | undefined {
     const [path, member] = [textAt(entry, 'path'), textAt(entry, 'member')]
     const recipients = idsAt(entry, 'recipients')
     const call = this.#members.get(`${path} ${member}`)
@@ -241,52 +196,63 @@ export class TraceTree {
     }
     this.#decisions.delete(path)
     const words = recipients.length > 0 ? `→ ${recipients.join(', ')}` : 'is done'
-    return this.note(entry, `${member} ${words}`, textAt(entry, 'reason'))
+    return this.#note(entry, `${member} ${words}`, textAt(entry, 'reason'))
   }
 
-  note(
-    entry: JsonObject,
-    label: string,
-    words: string = textAt(entry, 'text'),
-  ): Growing | undefined {
+  #note(entry: JsonObject, label: string, words = textAt(entry, 'text')): TraceNode | undefined {
     if (label === '') return undefined
     const parent = this.#calls.get(textAt(entry, 'path'))
-    return this.grow(parent, { kind: 'note', label, words, standing: 'done', ...began(entry) })
+    return this.#grow(entry, parent, { kind: 'note', label, words, standing: 'done' })
   }
 
   /** What a member did that has its own time: a round of its model, a tool. */
-  act(entry: JsonObject, facts: Pick<TraceNode, 'kind' | 'label' | 'words'>): Growing | undefined {
-    const failed = entry.failed === true
-    return this.grow(this.#calls.get(textAt(entry, 'path')), {
-      ...facts,
-      standing: failed ? 'failed' : 'done',
-      ...(failed && { outcome: 'failed' }),
-      ...began(entry),
-      ...amountsIn(entry),
-    })
+  #act(
+    entry: JsonObject,
+    facts: Pick<TraceNode, 'kind' | 'label' | 'words'>,
+  ): TraceNode | undefined {
+    const end =
+      entry.failed === true
+        ? ({ standing: 'failed', outcome: 'failed' } as const)
+        : ({ standing: 'done' } as const)
+    const parent = this.#calls.get(textAt(entry, 'path'))
+    return this.#grow(entry, parent, { ...facts, ...end, ...amountsIn(entry) })
   }
 
-  #parentOf(path: string, member: string): Growing | undefined {
+  #parentOf(path: string, member: string): TraceNode | undefined {
     const decision = this.#decisions.get(path)
     const decides = decision?.call.standing === 'open' && decision.for.has(member)
     return decides ? decision.call : this.#calls.get(path)
   }
 
-  grow(
-    parent: Growing | undefined,
-    facts: Omit<Growing, 'children' | 'depth' | 'tries'>,
-  ): Growing | undefined {
+  #grow(
+    entry: JsonObject,
+    parent: TraceNode | undefined,
+    facts: Omit<TraceNode, 'children' | 'depth' | 'tries' | 'began'>,
+  ): TraceNode | undefined {
     const depth = parent ? parent.depth + 1 : 0
     if (this.#count >= mostNodes || depth > deepest) {
       this.leftOut++
       return undefined
     }
     this.#count++
-    const node: Growing = { ...facts, depth, tries: 1, children: [] }
-    if (parent) parent.children.push(node)
-    else this.nodes.push(node)
+    const began = timeOf(entry)
+    const node = { ...facts, ...(began !== undefined && { began }), depth, tries: 1, children: [] }
+    const siblings = parent?.children ?? this.nodes
+    siblings.push(node)
     return node
   }
+}
+
+/** The text of an entry under a key; empty if there is none. */
+export function textAt(entry: JsonObject, key: string): string {
+  const value = entry[key]
+  return typeof value === 'string' ? value : ''
+}
+
+/** The texts in a list. */
+function idsAt(entry: JsonObject, key: string): readonly string[] {
+  const value = entry[key]
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 }
 
 /** When an entry was written, in milliseconds. */
@@ -295,38 +261,27 @@ function timeOf(entry: JsonObject): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-type Amounts = Pick<TraceNode, 'durationMs' | 'inputTokens' | 'outputTokens' | 'costUsd'>
+/** A number of an entry that can be shown as an amount. */
+function amountAt(entry: JsonObject, key: string): number | undefined {
+  const value = entry[key]
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+}
+
+const amountNames = ['durationMs', 'inputTokens', 'outputTokens', 'costUsd'] as const
 
 function amountsIn(entry: JsonObject): Amounts {
-  return {
-    ...amountAt(entry, 'durationMs'),
-    ...amountAt(entry, 'inputTokens'),
-    ...amountAt(entry, 'outputTokens'),
-    ...amountAt(entry, 'costUsd'),
+  const amounts: Amounts = {}
+  for (const name of amountNames) {
+    const amount = amountAt(entry, name)
+    if (amount !== undefined) amounts[name] = amount
   }
+  return amounts
 }
 
-/** A number of an entry that can be shown as an amount, as a member of the given name. */
-function amountAt<K extends string>(entry: JsonObject, key: K): { readonly [name in K]?: number } {
-  const value = entry[key]
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return {}
-  // An object with one computed key has that key; the compiler only knows that it has some.
-  return { [key]: value } as { readonly [name in K]?: number }
-}
-
-/** The way to what a call's member does itself: that of its team, then the step and the member. */
+/** The path to what a call's member does itself: that of its team, then the step and the member. */
 function callKey(entry: JsonObject): string {
   const [path, step, member] = ['path', 'step', 'member'].map((key) => textAt(entry, key))
   return `${path ? `${path}/` : ''}${step}:${member}`
-}
-
-function triesOf(entry: JsonObject): number {
-  return amountAt(entry, 'try').try ?? 1
-}
-
-function began(entry: JsonObject): { readonly began?: number } {
-  const time = timeOf(entry)
-  return time === undefined ? {} : { began: time }
 }
 
 /** How a call ended, unless it just completed. */
@@ -367,10 +322,8 @@ interface TreeRow {
   readonly branch: string
   readonly node: TraceNode
   readonly label: string
-  readonly time: string
-  readonly tokens: string
-  readonly cost: string
-  readonly words: string
+  /** How long it took, its tokens and its costs. */
+  readonly amounts: readonly string[]
 }
 
 /** A tree as lines: who was called and what it did, how long that took, tokens in and out, costs, and the first words. */
@@ -382,32 +335,19 @@ function toTreeLines({ nodes, leftOut }: TraceTree, view: TreeView): readonly (r
     widest((row) => row.branch + row.label),
     Math.max(16, Math.floor(view.columns / 2)),
   )
-  const widths = {
-    label,
-    time: widest((row) => row.time),
-    tokens: widest((row) => row.tokens),
-    cost: widest((row) => row.cost),
-    columns: view.columns,
-  }
-  const lines = rows.map((row) => toLine(row, widths))
-  if (leftOut === 0) return lines
-  return [...lines, [{ text: `… and ${leftOut} more entries`, style: { dim: true } }]]
+  const amounts = [0, 1, 2].map((i) => widest((row) => row.amounts[i] ?? ''))
+  const lines = rows.map((row) => toLine(row, { label, amounts, columns: view.columns }))
+  return leftOut === 0 ? lines : [...lines, [dim(`… and ${leftOut} more entries`)]]
 }
 
 function toRows(nodes: readonly TraceNode[], before: string, view: TreeView): readonly TreeRow[] {
   return nodes.flatMap((node, i) => {
-    const isLast = i === nodes.length - 1
-    const { inputTokens: input, outputTokens: output } = node
-    const row: TreeRow = {
-      branch: `${before}${isLast ? '└─ ' : '├─ '}`,
-      node,
-      label: labelOf(node),
-      time: durationText(timeFor(node, view.now)),
-      tokens: tokensText(input, output),
-      cost: costText(node.costUsd),
-      words: toFirstWords(node.words),
-    }
-    return [row, ...toRows(node.children, `${before}${isLast ? '   ' : '│  '}`, view)]
+    const [fork, line] = i === nodes.length - 1 ? ['└─ ', '   '] : ['├─ ', '│  ']
+    const { inputTokens, outputTokens, costUsd } = node
+    const time = durationText(timeFor(node, view.now))
+    const amounts = [time, tokensText(inputTokens, outputTokens), costText(costUsd)]
+    const row = { branch: before + fork, node, label: labelOf(node), amounts }
+    return [row, ...toRows(node.children, before + line, view)]
   })
 }
 
@@ -415,10 +355,9 @@ const signs = { member: '', model: 'model ', tool: 'tool ', note: '' } as const
 
 function labelOf({ kind, label, standing, outcome, tries }: TraceNode): string {
   const sign = standing === 'open' ? '… ' : standing === 'failed' ? '✗ ' : ''
-  const again = tries > 1 ? `, try ${tries}` : ''
-  const end =
-    outcome && outcome !== 'failed' ? ` (${outcome}${again})` : again && ` (${again.slice(2)})`
-  return toPrintableLine(`${sign}${signs[kind]}${label}${end}`)
+  const facts = [outcome === 'failed' ? '' : outcome, tries > 1 ? `try ${tries}` : '']
+  const end = facts.filter(Boolean).join(', ')
+  return toPrintableLine(`${sign}${signs[kind]}${label}${end && ` (${end})`}`)
 }
 
 function timeFor({ standing, durationMs, began }: TraceNode, now: number): number | undefined {
@@ -428,60 +367,69 @@ function timeFor({ standing, durationMs, began }: TraceNode, now: number): numbe
 
 interface Widths {
   readonly label: number
-  readonly time: number
-  readonly tokens: number
-  readonly cost: number
+  readonly amounts: readonly number[]
   readonly columns: number
 }
 
-function toLine(row: TreeRow, widths: Widths): readonly Piece[] {
-  const { branch, node } = row
-  const label = pad(
-    clipText(row.label, widths.label - widthOf(branch)),
-    widths.label - widthOf(branch),
-  )
-  const amounts = [
-    ...(widths.time > 0 ? [pad(row.time, widths.time, 'start')] : []),
-    ...(widths.tokens > 0 ? [pad(row.tokens, widths.tokens, 'start')] : []),
-    ...(widths.cost > 0 ? [pad(row.cost, widths.cost, 'start')] : []),
-  ].map((one) => `  ${one}`)
-  const used = widths.label + amounts.reduce((sum, one) => sum + widthOf(one), 0)
-  const words = clipText(row.words, widths.columns - used - 3)
+function toLine({ branch, node, label, amounts }: TreeRow, widths: Widths): readonly Piece[] {
+  const room = widths.label - widthOf(branch)
+  const name = pad(clipText(label, room), room)
+  const facts = widths.amounts
+    .map((width, i) => (width > 0 ? `  ${pad(amounts[i] ?? '', width, 'start')}` : ''))
+    .join('')
+  const used = widths.label + widthOf(facts)
+  const words = clipText(toFirstWords(node.words), widths.columns - used - 3)
   return [
-    { text: branch, style: { dim: true } },
-    node.kind === 'member' ? inColourOf(node.label, label) : label,
-    amounts.join('').trimEnd() === '' ? '' : amounts.join(''),
-    { text: words && `  ${words}`, style: { dim: true } },
+    dim(branch),
+    node.kind === 'member' ? inColourOf(node.label, name) : name,
+    facts.trimEnd() && facts,
+    dim(words && `  ${words}`),
   ]
 }
 
-type Describe = (entry: JsonObject, node: TraceNode | undefined) => readonly Piece[] | undefined
+/** A line about what has just happened inside a task, or none if it says nothing new to a person who watches. */
+export function toHappening(
+  entry: JsonObject,
+  node: TraceNode | undefined,
+  columns: number,
+): readonly Piece[] | undefined {
+  const pieces = describe(entry, node)
+  if (!pieces) return undefined
+  const indent = '  '.repeat(node?.depth ?? 0)
+  return clipPieces([indent, ...pieces.map(toPrintablePiece)], columns - 1)
+}
 
-const lines: Readonly<Record<string, Describe | undefined>> = {
-  delegation: (entry, node) =>
-    node && [...who('→', entry), again(node), dim(spaced(textAt(entry, 'text')))],
-  reply: (entry, node) => node && [...who('←', entry), facts(node), dim(spaced(node.words))],
-  failure: (entry, node) =>
-    node && [...who('✗', entry), dim(spaced(node.outcome ?? '')), facts(node)],
-  retry: (entry) => [
-    ...who('↻', entry),
-    dim(`  again in ${durationText(amountAt(entry, 'delayMs').delayMs ?? 0)}`),
-  ],
-  fallback: (_, node) => node && noted(node),
-  decision: (_, node) => node && noted(node),
-  skip: (_, node) => node && noted(node),
-  'code-changed': (_, node) => node && noted(node),
-  'tool-approval': (_, node) => node && noted(node),
-  tool: (_, node) => node && [dim(`· tool ${node.label}`), facts(node), dim(spaced(node.words))],
+function describe(entry: JsonObject, node: TraceNode | undefined): readonly Piece[] | undefined {
+  const type = textAt(entry, 'type')
+  if (type === 'retry') {
+    const delay = durationText(amountAt(entry, 'delayMs') ?? 0)
+    return [...who('↻', entry), dim(`  again in ${delay}`)]
+  }
+  if (!node) return undefined
+  switch (type) {
+    case 'delegation': {
+      const again = dim(node.tries > 1 ? `  try ${node.tries}` : '')
+      return [...who('→', entry), again, dim(spaced(textAt(entry, 'text')))]
+    }
+    case 'reply':
+      return [...who('←', entry), facts(node), dim(spaced(node.words))]
+    case 'failure':
+      return [...who('✗', entry), dim(spaced(node.outcome ?? '')), facts(node)]
+    case 'tool':
+      return [dim(`· tool ${node.label}`), facts(node), dim(spaced(node.words))]
+    case 'fallback':
+    case 'decision':
+    case 'skip':
+    case 'code-changed':
+    case 'tool-approval':
+      return [dim(`· ${node.label}`), dim(spaced(node.words))]
+    default:
+      return undefined
+  }
 }
 
 function who(sign: string, entry: JsonObject): readonly Piece[] {
-  const member = textAt(entry, 'member')
-  return [dim(`${sign} `), inColourOf(member)]
-}
-
-function again({ tries }: TraceNode): Piece {
-  return dim(tries > 1 ? `  try ${tries}` : '')
+  return [dim(`${sign} `), inColourOf(textAt(entry, 'member'))]
 }
 
 function spaced(text: string): string {
@@ -495,25 +443,7 @@ function facts({ durationMs, inputTokens, outputTokens, costUsd }: TraceNode): P
   return dim(spaced(durationText(durationMs)) + used)
 }
 
-function noted({ label, words }: TraceNode): readonly Piece[] {
-  return [dim(`· ${label}`), dim(spaced(words))]
-}
-
-/** A line about what has just happened inside a task, or none where it says nothing new to a person who watches. */
-export function toHappening(
-  entry: JsonObject,
-  node: TraceNode | undefined,
-  columns: number,
-): readonly Piece[] | undefined {
-  const type = textAt(entry, 'type')
-  const describe = Object.hasOwn(lines, type) ? lines[type] : undefined
-  const pieces = describe?.(entry, node)
-  if (!pieces) return undefined
-  const indent = '  '.repeat(node?.depth ?? 0)
-  return clipPieces([indent, ...pieces.map(toHappeningLine)], columns - 1)
-}
-
-function toHappeningLine(piece: Piece): Piece {
+function toPrintablePiece(piece: Piece): Piece {
   return typeof piece === 'string'
     ? toPrintableLine(piece)
     : { ...piece, text: toPrintableLine(piece.text) }

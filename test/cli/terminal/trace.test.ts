@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Piece, widthOf } from '../../../src/cli/terminal/text.ts'
+import type { Piece } from '../../../src/cli/terminal/text.ts'
 import { type TraceNode, toTraceLines, toTree } from '../../../src/cli/terminal/trace.ts'
+import { widthOf } from '../../../src/cli/terminal/width.ts'
 import type { JsonObject } from '../../../src/index.ts'
 import { toPrintableLine } from '../../../src/shared/text.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { clipPieces, clipText, pad, widthOf } from '../../../src/cli/terminal/text.ts'
+import { clipPieces, clipText, pad, widthOf } from '../../../src/cli/terminal/width.ts'
 
 describe('the width of text', () => {
   test.each([
