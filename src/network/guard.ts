@@ -160,7 +160,7 @@ const moved =
 /** Rules for what strangers name. */
 function createRules(options: RuleOptions): Rules {
   const { allow, allowHttp, leadsInside = false, lookup, isSource = () => true } = options
-  const origins = createOrigins(isSource)
+  const origins = new Origins(isSource)
   const internal = leadsInside ? fromOutside : notAllowed
   const isInside = (): boolean => leadsInside && origins.areInside()
   return {
@@ -187,29 +187,27 @@ function createRules(options: RuleOptions): Rules {
 }
 
 /** What the hosts that the operator has written have resolved to. */
-interface NamedOrigins {
-  /** Takes down what a host resolves to, and says why it must not. */
-  judge(host: string, side: ReturnType<typeof sideOf>): string | undefined
-  /** Whether all that cards come from have been internal, and at least one was looked up. */
-  areInside(): boolean
-}
-
-function createOrigins(isSource: (host: string) => boolean): NamedOrigins {
+class Origins {
+  readonly #isSource: (host: string) => boolean
   /** No more than the operator has written. */
-  const seenOutside = new Set<string>()
-  let seenInside = false
-  return {
-    judge(host, side) {
-      if (side === 'mixed') {
-        seenOutside.add(host)
-        return mixed
-      }
-      if (side === 'internal' && seenOutside.has(host)) return moved
-      if (side !== 'internal') seenOutside.add(host)
-      else if (isSource(host)) seenInside = true
-      return undefined
-    },
-    areInside: () => seenInside && ![...seenOutside].some(isSource),
+  readonly #seenOutside = new Set<string>()
+  #seenInside = false
+
+  constructor(isSource: (host: string) => boolean) {
+    this.#isSource = isSource
+  }
+
+  /** Takes down what a host resolves to, and says why it must not. */
+  judge(host: string, side: ReturnType<typeof sideOf>): string | undefined {
+    if (side === 'internal' && this.#seenOutside.has(host)) return moved
+    if (side !== 'internal') this.#seenOutside.add(host)
+    else if (this.#isSource(host)) this.#seenInside = true
+    return side === 'mixed' ? mixed : undefined
+  }
+
+  /** Whether all that cards come from have been internal, and at least one was looked up. */
+  areInside(): boolean {
+    return this.#seenInside && ![...this.#seenOutside].some(this.#isSource)
   }
 }
 
@@ -334,7 +332,7 @@ function checkedLookup({ rules, refusal }: ConnectOptions, named: boolean): Look
  * `64:ff9b::a.b.c.d`) is judged as the IPv4 address that it reaches. The retired embeddings (compatible `::a.b.c.d`,
  * 6to4, Teredo) are never public, whatever they hold.
  */
-const special4 = blockList('ipv4', [
+const special4 = toBlockList([
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private
   '100.64.0.0/10', // carrier-grade NAT, with one cloud's metadata service
@@ -353,25 +351,25 @@ const special4 = blockList('ipv4', [
   '240.0.0.0/4', // reserved, with the broadcast address
 ])
 
-const global6 = blockList('ipv6', ['2000::/3'])
+const global6 = toBlockList(['2000::/3'])
 
-const special6 = blockList('ipv6', [
+const special6 = toBlockList([
   '2001::/23', // protocol assignments: Teredo, benchmarks, ORCHID
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4
   '3fff::/20', // documentation
 ])
 
-const metadata4 = blockList('ipv4', [
+const metadata4 = toBlockList([
   '100.100.100.200/32',
   '168.63.129.16/32',
   '169.254.0.0/16',
   '192.0.0.192/32',
 ])
 
-const metadata6 = blockList('ipv6', ['fd00:ec2::/32', 'fd20:ce::/32'])
+const metadata6 = toBlockList(['fd00:ec2::/32', 'fd20:ce::/32'])
 
-const embedding = blockList('ipv6', ['::ffff:0:0/96', '64:ff9b::/96'])
+const embedding = toBlockList(['::ffff:0:0/96', '64:ff9b::/96'])
 
 /** Whether an IP address, as a resolver or a URL writes it, is on the public internet. Anything else is not. */
 function isPublicAddress(address: string): boolean {
@@ -380,7 +378,7 @@ function isPublicAddress(address: string): boolean {
   // A zone id names an interface of this machine: no public address has one.
   if (family !== 6 || address.includes('%')) return false
   // `check` judges a mapped address by IPv4 rules too, so the embeddings are taken apart before the ranges.
-  if (embedding.check(address, 'ipv6')) return isPublicAddress(embeddedAddress(address))
+  if (embedding.check(address, 'ipv6')) return isPublicAddress(toDotted(toGroups(address)))
   return global6.check(address, 'ipv6') && !special6.check(address, 'ipv6')
 }
 
@@ -397,26 +395,8 @@ function isMetadataAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return metadata4.check(address, 'ipv4')
   if (family !== 6 || address.includes('%')) return false
-  if (embedding.check(address, 'ipv6')) return isMetadataAddress(embeddedAddress(address))
+  if (embedding.check(address, 'ipv6')) return isMetadataAddress(toDotted(toGroups(address)))
   return metadata6.check(address, 'ipv6')
-}
-
-/** A list of ranges in CIDR notation, of one family. */
-function blockList(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const range of ranges) {
-    const [network = '', prefix] = range.split('/')
-    list.addSubnet(network, Number(prefix), family)
-  }
-  return list
-}
-
-/** The IPv4 address in the last 32 bits of an IPv6 one. */
-function embeddedAddress(address: string): string {
-  // The URL parser writes every spelling in one: hexadecimal groups, one `::` at most.
-  const groups = new URL(`http://[${address}]/`).hostname.slice(1, -1).split(':')
-  const [high, low] = groups.slice(-2).map((group) => Number.parseInt(group || '0', 16))
-  return [high, low].flatMap((group = 0) => [group >> 8, group & 0xff]).join('.')
 }
 
 /** The hosts and ranges that an operator has written down. */
@@ -480,12 +460,7 @@ export function isRange(entry: string): boolean {
  * @throws Error for an entry that is none.
  */
 export function createRanges(entries: readonly string[]): (address: string) => boolean {
-  const list = new BlockList()
-  for (const entry of entries.flatMap((one) => (one === loopbackWord ? loopback : one))) {
-    const range = parseRange(entry)
-    if (!range) throw new Error(`Not an address or a range: "${entry}"`)
-    list.addSubnet(range.network, range.bits, range.family)
-  }
+  const list = toBlockList(entries.flatMap((one) => (one === loopbackWord ? loopback : one)))
   return (address) => {
     // An IPv4 address may be written as an IPv6 one, and a zone names an interface of this machine.
     const [bare = ''] = address.split('%')
@@ -493,6 +468,16 @@ export function createRanges(entries: readonly string[]): (address: string) => b
     const version = isIP(plain)
     return version > 0 && list.check(plain, version === 4 ? 'ipv4' : 'ipv6')
   }
+}
+
+function toBlockList(entries: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const entry of entries) {
+    const range = parseRange(entry)
+    if (!range) throw new Error(`Not an address or a range: "${entry}"`)
+    list.addSubnet(range.network, range.bits, range.family)
+  }
+  return list
 }
 
 interface AddressRange {
@@ -524,7 +509,7 @@ export function toClient(address: string): string {
   if (isIP(plain) !== 6) return address
   const groups = toGroups(plain)
   const isMapped = groups.slice(0, 5).every((group) => group === '0') && groups[5] === 'ffff'
-  return isMapped ? toDotted(groups.slice(6)) : `${groups.slice(0, 4).join(':')}::/64`
+  return isMapped ? toDotted(groups) : `${groups.slice(0, 4).join(':')}::/64`
 }
 
 /** The eight groups of an IPv6 address, in lower case and without leading zeros. */
@@ -537,7 +522,8 @@ function toGroups(address: string): readonly string[] {
   return [...left, ...between, ...right]
 }
 
+/** The IPv4 address in the last two groups of an IPv6 one. */
 function toDotted(groups: readonly string[]): string {
-  const numbers = groups.map((group) => Number.parseInt(group, 16))
+  const numbers = groups.slice(-2).map((group) => Number.parseInt(group, 16))
   return numbers.flatMap((number) => [number >> 8, number & 0xff]).join('.')
 }
