@@ -123,17 +123,21 @@ const maxRuns = 1_024
 export function createWalks<G extends NestedGraph<G>>(
   graph: G,
 ): (path: string) => GraphRun<G> | undefined {
-  const runs = new Map<string, GraphRun<G>>()
-  function runAt(path: string): GraphRun<G> | undefined {
+  const runs = new Map<string, GraphRun<G>>([['', { graph, above: '', walk: createWalk(graph) }]])
+  return function runAt(path: string): GraphRun<G> | undefined {
     const known = runs.get(path)
     if (known || runs.size >= maxRuns) return known
-    const run = path === '' ? { graph, above: '' } : nestedIn(runAt, path)
-    if (!run) return undefined
-    const fresh = { ...run, walk: createWalk(run.graph) }
-    runs.set(path, fresh)
-    return fresh
+    const end = path.lastIndexOf('/')
+    const outer = runAt(path.slice(0, Math.max(end, 0)))
+    const call = path.slice(end + 1)
+    const colon = call.indexOf(':')
+    const node = outer && nodeOfCall(outer.graph.nodes, call.slice(0, colon), call.slice(colon + 1))
+    if (!outer || !node?.team) return undefined
+    const above = outer.above === '' ? node.id : `${outer.above}/${node.id}`
+    const run = { graph: node.team, above, walk: createWalk(node.team) }
+    runs.set(path, run)
+    return run
   }
-  return runAt
 }
 
 /** The node at which a call of a step arrives: the step's own, or that of the member who stands in. */
@@ -164,19 +168,6 @@ export function roundsOf(
     place: stepPlace(step.slice(0, index)),
     round: Number(round),
   }))
-}
-
-function nestedIn<G extends NestedGraph<G>>(
-  runAt: (path: string) => GraphRun<G> | undefined,
-  path: string,
-): Pick<GraphRun<G>, 'graph' | 'above'> | undefined {
-  const end = path.lastIndexOf('/')
-  const outer = runAt(path.slice(0, Math.max(end, 0)))
-  const call = path.slice(end + 1)
-  const colon = call.indexOf(':')
-  const node = outer && nodeOfCall(outer.graph.nodes, call.slice(0, colon), call.slice(colon + 1))
-  if (!outer || !node?.team) return undefined
-  return { graph: node.team, above: outer.above === '' ? node.id : `${outer.above}/${node.id}` }
 }
 
 /** That the log of a team told of a node: how work came there, and by what kind of entry. */

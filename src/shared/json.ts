@@ -148,8 +148,8 @@ function findWithin(text: string, spent: { scanned: number }): EmbeddedJson[] {
     if (!match) break
     const end = closingBracket(text, match.index)
     spent.scanned += (end ?? text.length) - match.index
-    const value = end === undefined ? undefined : tryParse(text.slice(match.index, end))
-    if (end === undefined || value === undefined) continue
+    const value = end === undefined ? undefined : parse(text.slice(match.index, end))?.value
+    if (end === undefined || !isContainer(value) || !isShallow(value)) continue
     found.push({ value, start: match.index, end })
     begins.lastIndex = end
   }
@@ -174,16 +174,6 @@ function closingBracket(text: string, start: number): number | undefined {
   return undefined
 }
 
-/** The value, if the text is JSON; between brackets it can only be an object or a list. */
-function tryParse(text: string): object | undefined {
-  try {
-    const value: object = JSON.parse(text)
-    return isShallow(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * The objects and lists that a text is or holds, those in fences first. Models wrap JSON in prose and fences whatever
  * the prompt says.
@@ -193,8 +183,6 @@ export function jsonIn(text: string): readonly object[] {
   const spent = { scanned: 0 }
   return [...blocks, text].flatMap((piece) => findWithin(piece, spent).map(({ value }) => value))
 }
-
-/** How JSON is asked for, read and refused: in the same words wherever an answer is to fit a schema. */
 
 /** Asks for an answer that fits a JSON Schema; stands behind the question. */
 export function askForJson(schema: unknown): string {

@@ -108,37 +108,29 @@ const lastCode = 0x10ffff
 const digits: readonly CharacterRange[] = [[0x30, 0x39]]
 
 const wordCharacters: readonly CharacterRange[] = [
-  ...([
-    [0x30, 0x39],
-    [0x41, 0x5a],
-    [0x5f, 0x5f],
-    [0x61, 0x7a],
-  ] as const),
+  [0x30, 0x39],
+  [0x41, 0x5a],
+  [0x5f, 0x5f],
+  [0x61, 0x7a],
 ]
 
 const spaces: readonly CharacterRange[] = [
-  ...([
-    [0x09, 0x0d],
-    [0x20, 0x20],
-    [0xa0, 0xa0],
-    [0x1680, 0x1680],
-    [0x2000, 0x200a],
-  ] as const),
-  ...([
-    [0x2028, 0x2029],
-    [0x202f, 0x202f],
-    [0x205f, 0x205f],
-    [0x3000, 0x3000],
-  ] as const),
+  [0x09, 0x0d],
+  [0x20, 0x20],
+  [0xa0, 0xa0],
+  [0x1680, 0x1680],
+  [0x2000, 0x200a],
+  [0x2028, 0x2029],
+  [0x202f, 0x202f],
+  [0x205f, 0x205f],
+  [0x3000, 0x3000],
   [0xfeff, 0xfeff],
 ]
 
 const lineEnds: readonly CharacterRange[] = [
-  ...([
-    [0x0a, 0x0a],
-    [0x0d, 0x0d],
-    [0x2028, 0x2029],
-  ] as const),
+  [0x0a, 0x0a],
+  [0x0d, 0x0d],
+  [0x2028, 0x2029],
 ]
 
 /** Whether a character is one of words, as `\b` understands them. */
@@ -229,13 +221,11 @@ function complement(ranges: readonly CharacterRange[]): readonly CharacterRange[
 }
 
 const controls: ReadonlyMap<string, number> = new Map([
-  ...([
-    ['t', 9],
-    ['n', 10],
-    ['v', 11],
-    ['f', 12],
-    ['r', 13],
-  ] as const),
+  ['t', 9],
+  ['n', 10],
+  ['v', 11],
+  ['f', 12],
+  ['r', 13],
 ])
 
 /** The longest pattern, and how deep its groups nest. */
