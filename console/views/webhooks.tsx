@@ -4,8 +4,8 @@ import type {
   DeadLetterRow,
   RedriveAnswer,
   RedriveRequest,
+  ShownWebhook,
   WebhookAttempt,
-  WebhookQueue,
   WebhooksAnswer,
 } from '../../src/console/api.ts'
 import { watchChanges } from '../logic/live.ts'
@@ -54,7 +54,7 @@ export function WebhooksView() {
   )
 }
 
-function headlineOf(queues: readonly WebhookQueue[], dead: readonly DeadLetterRow[]): string {
+function headlineOf(queues: readonly ShownWebhook[], dead: readonly DeadLetterRow[]): string {
   if (dead.length > 0)
     return `${countInWords(dead.length, 'delivery').replace('deliverys', 'deliveries')} given up`
   const behind = queues.filter(({ lag }) => lag > 0).length
@@ -62,7 +62,7 @@ function headlineOf(queues: readonly WebhookQueue[], dead: readonly DeadLetterRo
   return queues.length === 0 ? 'Webhooks' : 'All webhooks are up to date'
 }
 
-function Queues({ queues }: { readonly queues: readonly WebhookQueue[] }) {
+function Queues({ queues }: { readonly queues: readonly ShownWebhook[] }) {
   return (
     <div class="panel scroll">
       <table>

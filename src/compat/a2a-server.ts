@@ -26,7 +26,6 @@ import { type CardDraft, infoFromCard } from './types.ts'
  */
 export type Backend = MessageHandler | RequestHandler | Agent | AgentFunction | Runnable
 
-/** Where to listen. */
 interface Address {
   readonly host: string
   readonly port: number
@@ -290,7 +289,6 @@ function toAgent(backend: Backend, baseUrl: () => string): Agent {
   throw new Error('What is served needs handleMessage, onMessageSend, process or run')
 }
 
-/** An agent that is what a card says, where there is one. */
 export function withCard(agent: Agent, card: CardDraft | undefined): Agent {
   if (!card) return agent
   const info = infoFromCard(card)

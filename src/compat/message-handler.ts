@@ -161,7 +161,6 @@ async function wholeOf(
   throw new A2AError('invalidAgentResponse', `A member returned a task that is still ${state}`)
 }
 
-/** What each of them is to a peer. */
 const codes: Readonly<Record<HandlerErrorVariant, ErrorCode>> = {
   ProcessingFailed: 'processingError',
   BackendUnavailable: 'agentUnavailable',

@@ -139,7 +139,6 @@ interface Relaying {
   readonly cancelled: CancelledTasks
 }
 
-/** A task of the handler's. */
 interface Inner {
   readonly id: string
   readonly contextId: string

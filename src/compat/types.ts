@@ -414,7 +414,6 @@ function detailsOf(card: CardDraft): NonNullable<AgentInfo['details']> {
   }
 }
 
-/** A provider in the specification's words. */
 function toProvider({ organization, name, url }: ProviderDraft): CanonicalProvider {
   return { organization: organization ?? name ?? '', url: url ?? '' }
 }

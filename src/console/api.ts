@@ -171,11 +171,11 @@ export interface TaskAnswer extends ListedTask {
   /** What failed, and why: what ended the task first; for those who may read the words of errors. */
   readonly why?: readonly Explanation[]
   /** The webhooks of the task, without secrets. */
-  readonly webhooks?: readonly WebhookQueue[]
+  readonly webhooks?: readonly ShownWebhook[]
 }
 
 /** A webhook of a task and how far it is. */
-export interface WebhookQueue {
+export interface ShownWebhook {
   readonly taskId: string
   readonly id: string
   readonly agent: string
@@ -253,7 +253,7 @@ export interface WireFrame {
 
 /** `GET webhooks`: queues and dead letters of the tasks that the caller may see. */
 export interface WebhooksAnswer {
-  readonly queues: readonly WebhookQueue[]
+  readonly queues: readonly ShownWebhook[]
   readonly deadLetters: readonly DeadLetterRow[]
 }
 

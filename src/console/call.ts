@@ -145,7 +145,6 @@ export async function inSlices<T, R>(
   return results
 }
 
-/** Which part of a log is read. */
 interface Stretch {
   readonly after: number
   /** The most records, and about the most bytes. */

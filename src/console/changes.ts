@@ -8,7 +8,6 @@ import { type ApiCall, type ApiHandler, inSlices, type Viewer } from './call.ts'
 import type { TaskReader } from './facts.ts'
 import { toListedTask } from './tasks.ts'
 
-/** Streams of changed tasks. */
 interface ChangeStreams {
   readonly handle: ApiHandler
   /** Ends all of them. */
@@ -146,7 +145,6 @@ function forgetOldest(some: Set<string> | Map<string, unknown>): void {
   some.delete(oldest)
 }
 
-/** Tasks that have changed, to be published together. */
 interface Gathering {
   add(taskId: string): void
   clear(): void

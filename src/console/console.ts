@@ -113,7 +113,6 @@ const apiPath = '/console/api/'
 
 const assetsPath = '/console/assets/'
 
-/** The guide that explanations link to. */
 function guide(): HttpReply {
   const body = readFileSync(new URL('../../docs/guides/errors.md', import.meta.url), 'utf8')
   return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body }
@@ -124,7 +123,6 @@ function unbuilt(): HttpReply {
   return toReply(new A2AError('unavailable', message))
 }
 
-/** What answers at a path, by method. */
 type Methods = Readonly<Record<string, Demand>>
 
 interface Api {
@@ -177,14 +175,12 @@ function createApi(
   }
 }
 
-/** Answers with a value of `api.ts`. */
 type JsonHandler = (call: ApiCall) => unknown
 
 function json(handle: JsonHandler): ApiHandler {
   return async (call) => ok(await handle(call))
 }
 
-/** Whether the second segment of a path is an id. */
 function hasId(first: string | undefined, second: string): boolean {
   return second !== '' && (first !== 'webhooks' || second !== 'redrive')
 }
@@ -208,7 +204,6 @@ function packageVersion(): string {
   return version
 }
 
-/** What a request needs to be answered. */
 interface Demand {
   /** The scope that the caller needs; `operator` always suffices. */
   readonly scope?: ScopeName
@@ -286,7 +281,6 @@ function foreignReason(
   return isOwn ? undefined : foreign
 }
 
-/** The reply that says why not. */
 function toReply(error: A2AError, logins: readonly Login[] = [], why?: Explanation): HttpReply {
   const { code, message } = error
   const body: ApiRefusal = {

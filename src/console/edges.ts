@@ -7,7 +7,6 @@ import { costIn, questionIn, type TaskReader, timeOf } from './facts.ts'
 import { drawTeam, noTeam, teamOf } from './graph.ts'
 import { createTaskPages, showsTrace } from './tasks.ts'
 
-/** The last so many tasks of a team are read. */
 const maxTasks = 30
 
 /** Makes the handler of `edges/TEAM`: what went between the members, read from the traces of the last tasks. */

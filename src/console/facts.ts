@@ -15,7 +15,6 @@ export interface TaskReader {
   traced(stored: StoredTask): Promise<readonly LogRecord[]>
 }
 
-/** What only the log of a task tells. */
 interface TaskFacts {
   /** When it came into being. */
   readonly createdAt?: string
@@ -49,7 +48,6 @@ const maxTraceBytes = 16 * 1024 * 1024
 
 const nothing: ReadTrace = { records: [], upTo: 0, bytes: 0, weight: 0 }
 
-/** So much of the beginning of a log is read. */
 const maxRecords = 2_000
 
 const maxBytes = 4 * 1024 * 1024
@@ -138,7 +136,6 @@ function createWords(store: Store): TaskReader['words'] {
 /** So many characters of a task's first message are shown. */
 const maxLength = 140
 
-/** The first words of the user's first message, in one line. */
 function wordsOf({ history = [] }: Task): string {
   const first = history.find(({ role }) => role === 'ROLE_USER')
   // Long before the line is made: a message may have megabytes.
@@ -182,7 +179,6 @@ function markOf({ head: { busy, state, timestamp }, version }: StoredTask): stri
   return busy ? `${state} ${timestamp} ${Math.clz32(version)}` : String(version)
 }
 
-/** What some records say. */
 interface RecordFacts {
   readonly createdAt?: string | undefined
   readonly trace: boolean

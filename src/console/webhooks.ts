@@ -6,8 +6,8 @@ import type { DeadLetter, Webhook } from '../store/store.ts'
 import type {
   DeadLetterRow,
   RedriveAnswer,
+  ShownWebhook,
   WebhookAttempt,
-  WebhookQueue,
   WebhooksAnswer,
 } from './api.ts'
 import { type ApiCall, bodyOf, type Viewer } from './call.ts'
@@ -65,7 +65,7 @@ function scopesOf(mounts: ConsoleHost['mounts'], viewer: Viewer) {
 export function queueOf(
   { webhooks }: ConsoleHost,
   { record, head, version }: Webhook,
-): WebhookQueue {
+): ShownWebhook {
   const { taskId, id, config, dialect, cursor, agent } = record
   const { attempts = [], nextAt } = webhooks?.history(taskId, id) ?? {}
   const lag = Math.max(0, version - cursor)

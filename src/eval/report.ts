@@ -12,7 +12,6 @@ export type SimulationOutcome = 'passed' | 'failed' | 'unscored' | 'infrastructu
 /** The page may load nothing and run nothing: whatever an agent said, it stays text. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'"
 
-/** The page's looks; light or dark as the reader's system is. */
 const style = `
 :root { --ink: #1c2024; --quiet: #667085; --line: #d9dee5; --page: #fff; --card: #f6f8fa; --s0: #2f6fdb; --s1: #8fb8f6; --good: #197a41; --bad: #b42318; --odd: #9a6700 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --quiet: #98a2b3; --line: #333b46; --page: #14171c; --card: #1c2128; --s0: #6aa1ff; --s1: #2f5aa3; --good: #5cc98a; --bad: #ff8a7a; --odd: #e3b341 } }
@@ -232,7 +231,6 @@ const width = 720
 const left = 56
 const height = 200
 
-/** Bars as inline SVG, with a scale and a tooltip for each. */
 function barChart({ title, series, bars, unit, labelled = false }: BarChart): string {
   const top = niceTop(Math.max(1, ...bars.map(({ values }) => sum(values))))
   const step = (width - left) / Math.max(1, bars.length)

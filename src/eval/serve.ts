@@ -119,7 +119,6 @@ const evaluatorOptions: OptionTable<EvaluatorOptions> = {
   log: 'object',
 }
 
-/** The options, and what runs. */
 interface BoundedEvaluator extends EvaluatorOptions {
   /** Counts evaluations. */
   readonly running: SharedBudget
@@ -138,13 +137,11 @@ async function* answer(
   else yield turn.reply([dataPart(await look(options, request, ownerOf(turn)))])
 }
 
-/** What can be asked of the evaluator. */
 type EvaluatorRequest =
   | ({ readonly skill: 'run_evaluation' } & RunRequest)
   | { readonly skill: 'list_domains' }
   | { readonly skill: 'get_evaluation_results'; readonly evaluation_id?: string | undefined }
 
-/** An evaluation to run. */
 interface RunRequest {
   readonly agent_endpoint: string
   readonly domain: string
@@ -164,11 +161,8 @@ interface RunRequest {
 function readRequest(message: Message): EvaluatorRequest {
   const text = textOf(message.parts)
   const data = message.parts.flatMap((part) => ('data' in part ? [part.data] : []))
-  for (const value of [
-    ...data,
-    tryParseSaid(text),
-    ...findJson(text).map((found) => found.value),
-  ]) {
+  const embedded = findJson(text).map((found) => found.value)
+  for (const value of [...data, tryParseSaid(text), ...embedded]) {
     const request = readValue(value)
     if (request) return request
   }
@@ -253,15 +247,9 @@ async function* run(
     const id = newId()
     const path = evaluationPath(options.archive, id)
     await writeOwner(path, owner)
-    const plan = { id, domain, saveTo: path, ...limits(request) }
-    yield* evaluate(
-      options,
-      { ...plan, agent: { endpoint: request.agent_endpoint } },
-      {
-        turn,
-        around: { ...rules, takeRoom },
-      },
-    )
+    const agent = { endpoint: request.agent_endpoint }
+    const plan = { id, agent, domain, saveTo: path, ...limits(request) }
+    yield* evaluate(options, plan, { turn, around: { ...rules, takeRoom } })
   } finally {
     running.give(holder, 1)
     room.give(holder, taken)
@@ -296,7 +284,7 @@ async function* evaluate(
 ): AsyncGenerator<AgentEvent> {
   const { clock = systemClock, user = scriptedUser, maxConcurrency = 3, log = silent } = options
   const started = clock.elapsed()
-  const queue = createEventQueue<string>()
+  const queue = createLineQueue()
   const evaluation: EvaluationOptions = {
     ...plan,
     ...{ user, maxConcurrency, log, clock },
@@ -339,19 +327,12 @@ function checkAgent(
   return { rules: guard.rules }
 }
 
-/** Hands items from a callback to one reader, in order. */
-interface EventQueue<T> extends AsyncIterable<T> {
-  push(item: T): void
-  /** No more items; the reader's loop ends after those there are. */
-  readonly end: () => void
-}
-
-/** How many items may wait for a slow reader; beyond it the oldest is dropped, since the next says more. */
+/** How many lines may wait for a slow reader; beyond it the oldest is dropped, since the next says more. */
 const bound = 1000
 
-/** Makes an empty queue. */
-function createEventQueue<T>(): EventQueue<T> {
-  const items: T[] = []
+/** Hands lines from a callback to one reader, in order. */
+function createLineQueue() {
+  const lines: string[] = []
   let ended = false
   let waiting: Deferred<void> | undefined
   const wake = (): void => {
@@ -359,17 +340,18 @@ function createEventQueue<T>(): EventQueue<T> {
     waiting = undefined
   }
   return {
-    push(item) {
-      if (items.push(item) > bound) items.shift()
+    push(line: string): void {
+      if (lines.push(line) > bound) lines.shift()
       wake()
     },
-    end() {
+    /** The reader's loop ends after the lines there are. */
+    end(): void {
       ended = true
       wake()
     },
-    async *[Symbol.asyncIterator]() {
+    async *[Symbol.asyncIterator](): AsyncGenerator<string> {
       for (;;) {
-        while (items.length > 0) yield items.shift() as T // there is one
+        for (let line = lines.shift(); line !== undefined; line = lines.shift()) yield line
         if (ended) return
         waiting = createDeferred()
         await waiting.promise
@@ -378,7 +360,6 @@ function createEventQueue<T>(): EventQueue<T> {
   }
 }
 
-/** The caller that an evaluation belongs to. */
 interface EvaluationOwner {
   readonly tenant: string
   readonly user: string
@@ -518,7 +499,6 @@ async function namesIn(archive: string): Promise<readonly string[]> {
 /** Entries that were read before, by their files and the state of these: results may be large. */
 type KnownEntries = Map<string, { readonly state: string; readonly entry: ArchiveEntry }>
 
-/** How many entries are remembered. */
 const maxKnown = 10_000
 
 async function toEntries(

@@ -11,15 +11,13 @@ import { parseJson } from '../tau2/python/json.ts'
 import {
   type ConversationMessage,
   type Domain,
-  type Environment,
   type EvalTask,
   type Requestor,
   type SpokenMessage,
   spoken,
-  type ToolCall,
   type ToolOutcome,
 } from './domain.ts'
-import { type CallCheck, createCallCheck, historyOf } from './replay.ts'
+import { createCallCheck, historyOf } from './replay.ts'
 
 /** Something that a domain's author should see. A warning may be meant so: where refusing is right, nothing is done. */
 export interface Finding {
@@ -104,12 +102,8 @@ async function checkTask(domain: Domain, task: EvalTask): Promise<TaskCheck> {
   try {
     const { messages, findings } = await solve(domain, task)
     const oracle = await score(domain, task, messages)
-    const idle = await score(
-      domain,
-      task,
-      [...historyOf(task), spoken('assistant', greeting)],
-      null,
-    )
+    const idling = [...historyOf(task), spoken('assistant', greeting)]
+    const idle = await score(domain, task, idling, null)
     const [solves, idles] = [isPassed(oracle), isPassed(idle)]
     return {
       findings: [
@@ -144,14 +138,20 @@ interface Solution {
 async function solve(domain: Domain, task: EvalTask): Promise<Solution> {
   const world = await domain.open(task)
   try {
-    const checks = callChecks(world)
+    const find = finder(task)
+    const { tools, userTools } = world
+    const checks = { assistant: createCallCheck(tools), user: createCallCheck(userTools) }
     const messages: ConversationMessage[] = [...historyOf(task), spoken('assistant', greeting)]
     const findings: Finding[] = []
     for (const [index, action] of (task.evaluation_criteria?.actions ?? []).entries()) {
       const { name, requestor = 'assistant', arguments: args } = action
       const call = { id: `golden_${index}`, name, requestor, arguments: args }
       const { content, error } = await world.call(call)
-      findings.push(...checkCall(task, world, { call, check: checks[requestor], error, content }))
+      if (world.kindOf(name, requestor)) {
+        const fault = checks[requestor](call)
+        if (fault) findings.push(find('schema', `${name}: ${fault}`))
+        if (error) findings.push(find('raises', `${name}: ${content}`))
+      } else findings.push(find('unknown tool', `${requestor} has no tool ${name}`))
       messages.push(spoken(requestor, null, [call]))
       messages.push({ id: call.id, role: 'tool', name, content, requestor, error })
     }
@@ -161,31 +161,6 @@ async function solve(domain: Domain, task: EvalTask): Promise<Solution> {
   } finally {
     await world.close()
   }
-}
-
-function callChecks({ tools, userTools }: Environment): Readonly<Record<Requestor, CallCheck>> {
-  return { assistant: createCallCheck(tools), user: createCallCheck(userTools) }
-}
-
-interface GoldenCall extends ToolOutcome {
-  readonly call: ToolCall
-  readonly check: CallCheck
-}
-
-function checkCall(
-  task: EvalTask,
-  world: Environment,
-  { call, check, content, error }: GoldenCall,
-): readonly Finding[] {
-  const find = finder(task)
-  const { name, requestor } = call
-  if (!world.kindOf(name, requestor))
-    return [find('unknown tool', `${requestor} has no tool ${name}`)]
-  const fault = check(call)
-  return [
-    ...(fault ? [find('schema', `${name}: ${fault}`)] : []),
-    ...(error ? [find('raises', `${name}: ${content}`)] : []),
-  ]
 }
 
 const stop: SpokenMessage = spoken('user', '###STOP###')
@@ -273,11 +248,10 @@ export async function runCalls(
   const world = await domain.open(taskId === undefined ? { id: '' } : taskOf(domain, taskId))
   try {
     const outputs: ToolOutcome[] = []
-    for (const [
-      index,
-      { name, requestor = 'assistant', arguments: args = {} },
-    ] of planned.entries())
+    for (const [index, call] of planned.entries()) {
+      const { name, requestor = 'assistant', arguments: args = {} } = call
       outputs.push(await world.call({ id: `call_${index}`, name, requestor, arguments: args }))
+    }
     const { agent, user } = await world.hash()
     return { outputs, agent_hash: agent, user_hash: user }
   } finally {

@@ -52,7 +52,6 @@ interface KestrelState {
   bookings: Record<string, Booking>
 }
 
-/** A customer of Kestrel Air. */
 interface KestrelCustomer {
   readonly name: string
   readonly email: string
@@ -230,10 +229,7 @@ const kestrelModule: ToolModule<KestrelState, null> = {
     get_customer: read(
       'Get a customer: name, tier, bookings, vouchers.',
       { customer_id: customerId },
-      (args, state) => ({
-        customer_id: args.text('customer_id'),
-        ...customerOf(state, args),
-      }),
+      (args, state) => ({ customer_id: args.text('customer_id'), ...customerOf(state, args) }),
     ),
     get_booking: read('Get a booking.', { booking_ref: bookingRef }, (args, state) => ({
       booking_ref: args.text('booking_ref'),
@@ -387,24 +383,21 @@ function readArguments(args: JsonObject): Arguments {
   }
 }
 
-/** The customer that a call names. */
-function customerOf(state: KestrelState, args: Arguments): KestrelCustomer {
-  const found = state.customers[args.text('customer_id')]
-  if (!found) throw new Error('No such customer')
-  return found
+function customerOf({ customers }: KestrelState, args: Arguments): KestrelCustomer {
+  return find(customers, args.text('customer_id'), 'customer')
 }
 
-/** The booking that a call names. */
-function bookingOf(state: KestrelState, args: Arguments): Booking {
-  const found = state.bookings[args.text('booking_ref')]
-  if (!found) throw new Error('No such booking')
-  return found
+function bookingOf({ bookings }: KestrelState, args: Arguments): Booking {
+  return find(bookings, args.text('booking_ref'), 'booking')
 }
 
-/** A flight by its id. */
-function flightOf(state: KestrelState, id: string): KestrelFlight {
-  const found = state.flights[id]
-  if (!found) throw new Error('No such flight')
+function flightOf({ flights }: KestrelState, id: string): KestrelFlight {
+  return find(flights, id, 'flight')
+}
+
+function find<T>(all: Readonly<Record<string, T>>, id: string, what: string): T {
+  const found = all[id]
+  if (!found) throw new Error(`No such ${what}`)
   return found
 }
 

@@ -56,7 +56,6 @@ export interface Journal {
   close(): Promise<void>
 }
 
-/** What a journal says of its run. */
 interface JournalHead {
   readonly id: string
   readonly timestamp: string

@@ -231,7 +231,7 @@ function mulberry32(seed: number): () => number {
 /** What decides whether two runs measure the same thing. Concurrency and places to write do not. */
 function configHash(
   options: EvaluationOptions,
-  { domain, user, config }: { domain: Domain; user: UserSimulator; config: A2AConfig },
+  { domain, user, config }: Pick<EvaluationPlan, 'domain' | 'user' | 'config'>,
 ): string {
   const { numTrials, maxSteps, maxErrors, seed, strict, taskIds, numTasks, taskTimeout } = options
   return hashOf({

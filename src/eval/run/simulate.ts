@@ -228,7 +228,6 @@ export function converse(options: ConversationOptions): Promise<Conversation> {
   return new Talk(options).run()
 }
 
-/** Who acts next, and on what. */
 type NextTurn =
   | { readonly to: 'agent' | 'user'; readonly input: AgentInput }
   | { readonly to: 'environment'; readonly calls: readonly ToolCall[]; readonly caller: Requestor }

@@ -116,7 +116,6 @@ function needsJudge(scorer: Scorer, { task }: ScorerInput): boolean {
   return scorer.needs?.(task).includes('judge') ?? false
 }
 
-/** A score with the field that holds it in the results. */
 interface BuiltInScore extends Score {
   readonly fields: Partial<RewardChecks>
 }
