@@ -8,17 +8,14 @@ import { type ApiCall, type ApiHandler, inSlices, type Viewer } from './call.ts'
 import type { TaskReader } from './facts.ts'
 import { toListedTask } from './tasks.ts'
 
-interface ChangeStreams {
-  readonly handle: ApiHandler
-  /** Ends all of them. */
-  close(): void
-}
-
 const maxStreams = 100
 const maxStreamsEach = 20
 
 /** Makes the handler of `events`: tells each page of the tasks that it may see when their state changes. */
-export function createChangeStreams(host: ConsoleHost, reader: TaskReader): ChangeStreams {
+export function createChangeStreams(
+  host: ConsoleHost,
+  reader: TaskReader,
+): { readonly handle: ApiHandler; close(): void } {
   const open = new Set<ChangeStream>()
   const changed = createGathering(host, tell)
   let stopListening: (() => void) | undefined
@@ -145,21 +142,13 @@ function forgetOldest(some: Set<string> | Map<string, unknown>): void {
   some.delete(oldest)
 }
 
-interface Gathering {
-  add(taskId: string): void
-  clear(): void
-}
-
 /** Changes are published this often at most, and so many at once; a page that has missed some asks for its list again. */
 const gatherMs = 250
 
 const maxGathered = 2_000
 
 /** Beyond the bound the oldest is forgotten: the newest change of a task is published anyway. */
-function createGathering(
-  { clock, logger }: ConsoleHost,
-  tell: (taskId: string) => Promise<void>,
-): Gathering {
+function createGathering({ clock, logger }: ConsoleHost, tell: (taskId: string) => Promise<void>) {
   const gathered = new Set<string>()
   let isUnderway = false
 
@@ -182,12 +171,12 @@ function createGathering(
   }
 
   return {
-    add(taskId) {
+    add(taskId: string): void {
       gathered.add(taskId)
       if (gathered.size > maxGathered) forgetOldest(gathered)
       tellLater()
     },
-    clear: () => gathered.clear(),
+    clear: (): void => gathered.clear(),
   }
 }
 

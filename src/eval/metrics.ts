@@ -176,8 +176,9 @@ function createExchange(
   }
 
   function count({ input, output, source }: ExchangeTokens): void {
-    Object.assign(records[from] ?? {}, withTokens({ input_tokens: input }, source))
-    Object.assign(last() ?? {}, withTokens({ output_tokens: output }, source))
+    const tokens = { token_source: source }
+    if (input !== undefined) Object.assign(records[from] ?? {}, { input_tokens: input, ...tokens })
+    if (output !== undefined) Object.assign(last() ?? {}, { output_tokens: output, ...tokens })
   }
 
   return {
@@ -221,14 +222,6 @@ function checkFailure({ status_code: status, error, failed_at }: ProtocolMetrics
   const unexplained = failed_at === undefined || failed_at === 'status'
   if (error === '' || (error !== undefined && succeeded && unexplained))
     throw new ValidationError('error must only be present if the request failed')
-}
-
-function withTokens(
-  counted: { input_tokens?: number | undefined; output_tokens?: number | undefined },
-  source: TokenSource,
-): Partial<ProtocolMetrics> {
-  const known = Object.entries(counted).filter(([, value]) => value !== undefined)
-  return known.length > 0 ? { ...Object.fromEntries(known), token_source: source } : {}
 }
 
 /** Counts the tokens of text, and says how. */

@@ -21,7 +21,7 @@ import type { AgentCard } from '../../protocol/types.ts'
 import type { Logger } from '../../shared/log.ts'
 import { checkArgument } from '../../shared/options.ts'
 import { lockFile } from '../../store/sqlite/open.ts'
-import { isJsonObject, tryParse, ValidationError } from '../base.ts'
+import { isJsonObject, messageOf, tryParse, ValidationError } from '../base.ts'
 import { type Domain, type EvalTask, spoken } from '../domain/domain.ts'
 import { historyOf } from '../domain/replay.ts'
 import {
@@ -73,8 +73,7 @@ export async function lockedJournal(
   openFile: () => Promise<Journal>,
 ): Promise<Journal> {
   const lock = await lockFile(path).catch((cause) => {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    const message = `Another run writes into ${dirname(path)} (${reason}): wait for it, or save elsewhere`
+    const message = `Another run writes into ${dirname(path)} (${messageOf(cause)}): wait for it, or save elsewhere`
     throw new ValidationError(message, { cause })
   })
   try {

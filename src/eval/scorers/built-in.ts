@@ -181,17 +181,91 @@ interface BuiltInScorer extends Scorer {
   reasons(recorded: RewardChecks): readonly ScoreCheck[] | undefined
 }
 
-/** Whether the world that the conversation left equals the one that the golden actions make, in both halves. */
-const stateScorer: BuiltInScorer = defineBuiltIn({
-  name: 'DB',
-  needs: () => ['state'],
-  async find({ domain, task, world }) {
-    const met = asksNothing(task) || sameHash(await world.hash(), await goldHash(domain, task))
-    return { db_check: { db_match: met, db_reward: met ? 1 : 0 } }
-  },
-  reasons: ({ db_check }) =>
-    db_check ? [{ what: 'final state is the golden one', met: db_check.db_match }] : undefined,
-})
+/** The scorers that tasks name in `reward_basis`. They run in this order: an assertion may change the world. */
+export const builtInScorers: Readonly<Record<RewardType, BuiltInScorer>> = {
+  // Whether the world that the conversation left equals the one that the golden actions make, in both halves.
+  DB: defineBuiltIn({
+    name: 'DB',
+    needs: () => ['state'],
+    async find({ domain, task, world }) {
+      const met = asksNothing(task) || sameHash(await world.hash(), await goldHash(domain, task))
+      return { db_check: { db_match: met, db_reward: met ? 1 : 0 } }
+    },
+    reasons: ({ db_check }) =>
+      db_check ? [{ what: 'final state is the golden one', met: db_check.db_match }] : undefined,
+  }),
+  // Whether each assertion holds in the world that the conversation left. One that throws is not met, and says so.
+  ENV_ASSERTION: defineBuiltIn({
+    name: 'ENV_ASSERTION',
+    async find({ task, world }) {
+      const checks: AssertionCheck[] = []
+      for (const assertion of task.evaluation_criteria?.env_assertions ?? [])
+        checks.push(await check(assertion, world))
+      return { env_assertions: checks }
+    },
+    reasons: ({ env_assertions }) =>
+      env_assertions?.map(({ env_assertion, met, note }) => ({
+        what: env_assertion.func_name,
+        met,
+        ...(note !== undefined && { why: note }),
+      })),
+  }),
+  // Whether each golden action was done by some call of the conversation, in any order.
+  ACTION: defineBuiltIn({
+    name: 'ACTION',
+    find({ task, messages }) {
+      const calls = messages.flatMap((message) =>
+        message.role !== 'tool' && isToolCall(message) ? (message.tool_calls ?? []) : [],
+      )
+      const actions = task.evaluation_criteria?.actions ?? []
+      return {
+        action_checks: actions.map((action) => {
+          const met = calls.some((call) => matches(action, call))
+          return { action, action_match: met, action_reward: met ? 1 : 0 }
+        }),
+      }
+    },
+    reasons: ({ action_checks }) =>
+      action_checks?.map(({ action, action_match }) => ({
+        what: `did ${action.name}(${JSON.stringify(action.arguments)})`,
+        met: action_match,
+      })),
+  }),
+  // Whether each fact was told to the user, in any of the agent's words; case and thousands separators do not matter.
+  COMMUNICATE: defineBuiltIn({
+    name: 'COMMUNICATE',
+    find({ task, messages }) {
+      const texts = messages
+        .filter((message) => message.role === 'assistant')
+        .map((message) => (message.content ?? '').toLowerCase().replaceAll(',', ''))
+      const facts = task.evaluation_criteria?.communicate_info ?? []
+      return {
+        communicate_checks: facts.map((info) => ({
+          info,
+          met: texts.some((text) => text.includes(info.toLowerCase())),
+        })),
+      }
+    },
+    reasons: ({ communicate_checks }) =>
+      communicate_checks?.map(({ info, met }) => ({ what: `said "${info}"`, met })),
+  }),
+  // Whether a judge finds the task's statements about the conversation true.
+  NL_ASSERTION: defineBuiltIn({
+    name: 'NL_ASSERTION',
+    needs: (task) => (statementsOf(task).length > 0 ? ['judge'] : []),
+    async find({ task, messages, judge, signal }) {
+      const statements = statementsOf(task)
+      if (statements.length === 0) return { nl_assertions: [] }
+      return { nl_assertions: (await judge?.(statements, messages, signal)) ?? null }
+    },
+    reasons: ({ nl_assertions }) =>
+      nl_assertions?.map(({ nl_assertion, met, justification }) => ({
+        what: nl_assertion,
+        met,
+        ...(justification && { why: justification }),
+      })),
+  }),
+}
 
 /** A built-in scorer by what it finds: 1 where all is met, also where nothing is asked; null where nobody judged. */
 function defineBuiltIn(
@@ -232,23 +306,6 @@ async function goldHash(domain: Domain, task: EvalTask): Promise<StateHash> {
 
 type AssertionCheck = NonNullable<RewardChecks['env_assertions']>[number]
 
-/** Whether each assertion holds in the world that the conversation left. One that throws is not met, and says so. */
-const assertionsScorer: BuiltInScorer = defineBuiltIn({
-  name: 'ENV_ASSERTION',
-  async find({ task, world }) {
-    const checks: AssertionCheck[] = []
-    for (const assertion of task.evaluation_criteria?.env_assertions ?? [])
-      checks.push(await check(assertion, world))
-    return { env_assertions: checks }
-  },
-  reasons: ({ env_assertions }) =>
-    env_assertions?.map(({ env_assertion, met, note }) => ({
-      what: env_assertion.func_name,
-      met,
-      ...(note !== undefined && { why: note }),
-    })),
-})
-
 async function check(env_assertion: EnvAssertion, world: Environment): Promise<AssertionCheck> {
   try {
     return { env_assertion, met: await world.assert(env_assertion) }
@@ -256,28 +313,6 @@ async function check(env_assertion: EnvAssertion, world: Environment): Promise<A
     return { env_assertion, met: false, note: messageOf(error) }
   }
 }
-
-/** Whether each golden action was done by some call of the conversation, in any order. */
-const actionsScorer: BuiltInScorer = defineBuiltIn({
-  name: 'ACTION',
-  find({ task, messages }) {
-    const calls = messages.flatMap((message) =>
-      message.role !== 'tool' && isToolCall(message) ? (message.tool_calls ?? []) : [],
-    )
-    const actions = task.evaluation_criteria?.actions ?? []
-    return {
-      action_checks: actions.map((action) => {
-        const met = calls.some((call) => matches(action, call))
-        return { action, action_match: met, action_reward: met ? 1 : 0 }
-      }),
-    }
-  },
-  reasons: ({ action_checks }) =>
-    action_checks?.map(({ action, action_match }) => ({
-      what: `did ${action.name}(${JSON.stringify(action.arguments)})`,
-      met: action_match,
-    })),
-})
 
 /**
  * Same tool, same caller, equal arguments: those named by `compare_args`, or, where it is null, those that the call
@@ -290,53 +325,8 @@ function matches(action: GoldAction, call: ToolCall): boolean {
   return names.every((name) => sameJson(call.arguments[name], action.arguments[name]))
 }
 
-/** Whether each fact was told to the user, in any of the agent's words; case and thousands separators do not matter. */
-const communicateScorer: BuiltInScorer = defineBuiltIn({
-  name: 'COMMUNICATE',
-  find({ task, messages }) {
-    const texts = messages
-      .filter((message) => message.role === 'assistant')
-      .map((message) => (message.content ?? '').toLowerCase().replaceAll(',', ''))
-    const facts = task.evaluation_criteria?.communicate_info ?? []
-    return {
-      communicate_checks: facts.map((info) => ({
-        info,
-        met: texts.some((text) => text.includes(info.toLowerCase())),
-      })),
-    }
-  },
-  reasons: ({ communicate_checks }) =>
-    communicate_checks?.map(({ info, met }) => ({ what: `said "${info}"`, met })),
-})
-
-/** Whether a judge finds the task's statements about the conversation true. */
-const statementsScorer: BuiltInScorer = defineBuiltIn({
-  name: 'NL_ASSERTION',
-  needs: (task) => (statementsOf(task).length > 0 ? ['judge'] : []),
-  async find({ task, messages, judge, signal }) {
-    const statements = statementsOf(task)
-    if (statements.length === 0) return { nl_assertions: [] }
-    return { nl_assertions: (await judge?.(statements, messages, signal)) ?? null }
-  },
-  reasons: ({ nl_assertions }) =>
-    nl_assertions?.map(({ nl_assertion, met, justification }) => ({
-      what: nl_assertion,
-      met,
-      ...(justification && { why: justification }),
-    })),
-})
-
 function statementsOf(task: EvalTask): readonly string[] {
   return task.evaluation_criteria?.nl_assertions ?? []
-}
-
-/** The scorers that tasks name in `reward_basis`. They run in this order: an assertion may change the world. */
-export const builtInScorers: Readonly<Record<RewardType, BuiltInScorer>> = {
-  DB: stateScorer,
-  ENV_ASSERTION: assertionsScorer,
-  ACTION: actionsScorer,
-  COMMUNICATE: communicateScorer,
-  NL_ASSERTION: statementsScorer,
 }
 
 /** What a reward is made of, in words: every check of every scorer. */
