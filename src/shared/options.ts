@@ -9,7 +9,7 @@ import { nearest } from './text.ts'
 type Kind = keyof typeof kinds
 
 /** One kind, several with `|` between, or `any`. */
-type Kinds = Kind | `${Kind}|${Kind}` | `${Kind}|${Kind}|${Kind}` | 'any'
+export type Kinds = Kind | `${Kind}|${Kind}` | `${Kind}|${Kind}|${Kind}` | 'any'
 
 /** What each option may be, with `!` where it must be given; an option without a row does not compile. */
 export type OptionTable<T> = {

@@ -4,7 +4,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { addUsage, type Usage, usageBeyond, usageOf } from '../protocol/extensions.ts'
 import type { MemberFailed } from '../protocol/failure.ts'
 import { isInterrupted } from '../protocol/task.ts'
-import { type BudgetConfig, teamDefaults } from './config.ts'
+import { type BudgetConfig, budgetRows } from './config.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** What the account of a run is made of. */
@@ -22,9 +22,6 @@ interface RunBudgetOptions {
   /** Called where a model's service did not report what an answer used. */
   readonly onUnreported?: (() => void) | undefined
 }
-
-/** The most rounds, items at once and hops that a team may be given. */
-export const hardCap = 100
 
 /** What one run has used and may still use. */
 export class Budget {
@@ -54,7 +51,8 @@ export class Budget {
    * @throws Overspent when the run has made too many, or it or a team around it has used too much.
    */
   spendHop(): void {
-    const { maxDelegations = teamDefaults.maxDelegations, maxHops = maxDelegations } = this.#limits
+    const { maxDelegations = budgetRows.maxDelegations.default, maxHops = maxDelegations } =
+      this.#limits
     const most = Math.min(maxDelegations, maxHops)
     if (++this.#hops > most) {
       const key = maxHops < maxDelegations ? 'max_hops' : 'max_delegations'

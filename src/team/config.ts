@@ -3,6 +3,7 @@ import type { Guards } from '../agents/guards/guard.ts'
 import type { SchemaInput } from '../agents/schema.ts'
 import type { CapabilityDetail, Proficiency, SkillDetail } from '../protocol/card.ts'
 import type { AgentProvider, Json, JsonObject, Part } from '../protocol/types.ts'
+import { type Rows, row } from '../shared/rows.ts'
 import type { CallRules, OwnScheduler, TeamAgentConfig } from './schedulers/scheduler.ts'
 
 /** What a team is made of. The TOML names are the same in snake case. */
@@ -254,16 +255,131 @@ export function toTeamConfig(team: TeamSpelling): TeamConfig {
   return { ...team, scheduler: spelled }
 }
 
-/** What holds where the configuration of a team does not say. */
+/** The most rounds, items at once and hops that a team may be given. */
+export const hardCap = 100
+
+/** `[[teams.agents]]`: the members. */
+export const memberRows: Rows<TeamAgentConfig> = {
+  agentId: row.text(
+    { required: true, examples: ['writer'] },
+    'The id of an agent or of another team of this file.',
+  ),
+  role: row.anyText(
+    { examples: ['author'] },
+    'What its answers stand under where a workflow shows them; its id if absent.',
+  ),
+  capabilities: row.texts(
+    { examples: [['writing']] },
+    "What it does in this team. The team's card shows it beside what the agent says.",
+  ),
+}
+
+/** `[teams.scheduler_config]` of a supervisor. */
+export const supervisorRows: Rows<Omit<SupervisorConfig, 'type'>, 'maxRounds'> = {
+  supervisorAgentId: row.text(
+    { required: true, examples: ['writer'] },
+    'The member that leads, where a supervisor does.',
+  ),
+  maxRounds: row.number(
+    { max: hardCap, default: 10, examples: [5] },
+    'How often the supervisor may delegate, 100 at most; then the run fails.',
+  ),
+}
+
+/** `[teams.router_config]`. */
+export const routerRows: Rows<Omit<RouterConfig, 'type'>, 'maxRoutingHops'> = {
+  defaultAgentId: row.text(
+    { required: true, examples: ['writer'] },
+    'The member that gets the message first.',
+  ),
+  // RANCH's number of hops.
+  maxRoutingHops: row.number(
+    { max: hardCap, default: 10, examples: [5] },
+    'How many members may get the message in one run, 100 at most; then the run fails.',
+  ),
+}
+
+const { MAX_SAFE_INTEGER: max } = Number
+
+/** `[teams.budget]`. */
+export const budgetRows: Rows<BudgetConfig, 'maxDelegations' | 'maxDepth' | 'unknown'> = {
+  maxDelegations: row.number({ max, default: 1_000, examples: [5_000] }, 'Delegations in one run.'),
+  maxHops: row.number(
+    { max: hardCap, examples: [20] },
+    'The same as `max_delegations`, 100 at most; the lower of the two holds.',
+  ),
+  maxDepth: row.number(
+    { max: hardCap, default: 16, examples: [4] },
+    'How many teams a message may have passed before this one, over HTTP too.',
+  ),
+  maxSeconds: row.number(
+    { max, examples: [240] },
+    'How long one run may take, in seconds; no limit if absent.',
+  ),
+  maxTokens: row.number(
+    { max, examples: [50_000] },
+    'Tokens of input and output that one run may use; no limit if absent.',
+  ),
+  maxCostUsd: row.number(
+    { max, examples: [0.5] },
+    'US dollars that one run may cost, by `[prices]` and by what remote members report; no limit if absent.',
+  ),
+  unknown: row.choice(
+    { of: ['estimate', 'fail', 'ignore'], default: 'estimate', examples: ['fail'] },
+    'What becomes of an answer of a model that comes without its usage, where there is a limit in tokens or money: `estimate` counts it by its length, `fail` ends the run, `ignore` counts it as nothing.',
+  ),
+}
+
+/** The version that cards show where a file names none. */
+export const firstVersion = '1.0.0'
+
+/** `[[teams]]`, but for how a team works. Files say `skills` for its proficiencies. */
+export const teamRows: Rows<Omit<TeamConfig, 'scheduler' | 'skills'>> = {
+  id: row.text(
+    { required: true, examples: ['writers'] },
+    "Names the team in this file and in the server's paths, `/agents/ID`: letters, digits, `.`, `_`, `:` and `-`. Agents and teams share their ids.",
+  ),
+  name: row.text({ required: true, examples: ['Writers'] }, 'What people and cards call the team.'),
+  description: row.anyText(
+    { required: true, examples: ['Writes and reviews articles'] },
+    'What the team is for. Cards show it; a team around this one chooses by it.',
+  ),
+  agents: row.tables(
+    {
+      required: true,
+      of: memberRows,
+      examples: [[{ agent_id: 'writer', role: 'author' }, { agent_id: 'reviewer' }]],
+    },
+    'The members, at least one.',
+  ),
+  budget: row.table(
+    { of: budgetRows, examples: [{ max_hops: 20, max_seconds: 240 }] },
+    'What one run may use. A run that comes to a limit fails and says which.',
+  ),
+  guards: row.table(
+    { examples: [{ output: ['secrets'] }] },
+    'What looks at messages to the team and at its answers.',
+  ),
+  version: row.text(
+    { default: firstVersion, examples: ['2.1.0'] },
+    'The version of the team, a semantic one. Cards show it, and it is part of the definition that a running task belongs to.',
+  ),
+  provider: row.table(
+    { examples: [{ name: 'Example Press', url: 'https://example.com' }] },
+    'Who runs the team. Cards show it.',
+  ),
+  capabilityDetails: row.tables(
+    { examples: [[{ name: 'writing', description: 'Writes articles', version: '2.0.0' }]] },
+    'Words for capabilities of the team, which cards show with its skills, and their versions, which the RANCH dialect shows.',
+  ),
+  proficiencies: row.tables(
+    { examples: [[{ name: 'editing', proficiency: 'expert' }]] },
+    'What the team is good at. Cards of the RANCH dialect show it.',
+  ),
+}
+
+/** What holds where the steps of a workflow do not say. */
 export const teamDefaults = {
-  /** Rounds of delegation of a supervisor. */
-  maxRounds: 10,
-  /** RANCH's number of hops of a router. */
-  maxRoutingHops: 10,
-  /** Teams that a message may have passed. */
-  maxDepth: 16,
-  /** Delegations in one run. */
-  maxDelegations: 1_000,
   /** Items of a map. */
   maxItems: 1_000,
   /** Items of a map at once. */

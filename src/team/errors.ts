@@ -1,5 +1,5 @@
 import { notApproved } from '../agents/tools.ts'
-import { hardCap } from './budget.ts'
+import type { Row, Rows } from '../shared/rows.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** What can be wrong with a team, found when it is made. */
@@ -30,16 +30,6 @@ export type TeamFault =
 /** Where in a team's configuration something stands, by its keys. */
 export type TeamPath = readonly (string | number)[]
 
-/** A number that a configuration may set. */
-interface Limit {
-  /** The table that it stands in. */
-  readonly at: TeamPath
-  readonly name: string
-  readonly value: number | undefined
-  /** What one run may do at most, if absent. */
-  readonly max?: number
-}
-
 /** Throws the error that names the team, the fault, the reason and the place. */
 export type Refuse = (fault: TeamFault, reason: string, at: TeamPath | TextPlace) => never
 
@@ -50,11 +40,19 @@ interface TextPlace {
   readonly offset: number | undefined
 }
 
-/** Refuses a number out of range. */
-export function checkLimit({ at, name, value, max = hardCap }: Limit, refuse: Refuse): void {
-  if (value === undefined || (value > 0 && value <= max)) return
-  const reason = `${name} must be more than 0 and at most ${max}, not ${value}`
-  refuse('invalidLimit', reason, [...at, name])
+/** Refuses numbers beyond the `max` of their rows. `at` is the table that they stand in. */
+export function checkLimits<T extends object>(
+  rows: Rows<T>,
+  { at, values }: { readonly at: TeamPath; readonly values: T },
+  refuse: Refuse,
+): void {
+  for (const [name, { max }] of Object.entries<Row>(rows)) {
+    const value: unknown = Reflect.get(values, name)
+    if (max === undefined || value === undefined) continue
+    if (Number(value) > 0 && Number(value) <= max) continue
+    const reason = `${name} must be more than 0 and at most ${max}, not ${value}`
+    refuse('invalidLimit', reason, [...at, name])
+  }
 }
 
 /** What is wrong with a team, and where. */

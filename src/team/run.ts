@@ -10,7 +10,7 @@ import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { LinkedSignal } from '../shared/signal.ts'
 import { Budget } from './budget.ts'
-import { type BudgetConfig, type TeamConfig, teamDefaults } from './config.ts'
+import { type BudgetConfig, budgetRows, type TeamConfig } from './config.ts'
 import { Suspension } from './errors.ts'
 import type { TeamGuards } from './guards.ts'
 import type { AgentManager } from './manager.ts'
@@ -125,7 +125,7 @@ export function createRun(turn: Turn, options: RunOptions): Run {
 }
 
 function checkDepth(turn: Turn, hop: string, budget: BudgetConfig = {}): void {
-  const maxDepth = budget.maxDepth ?? teamDefaults.maxDepth
+  const maxDepth = budget.maxDepth ?? budgetRows.maxDepth.default
   if (turn.hops.includes(hop))
     throw new A2AError('unsupportedOperation', 'The message has come back to a team it passed')
   if (turn.hops.length > maxDepth)

@@ -4,10 +4,19 @@ import type { Guards } from '../agents/guards/guard.ts'
 import { GuardFault } from '../agents/guards/ready.ts'
 import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
 import { isFields } from '../shared/json.ts'
+import type { Row, Rows, RowTable } from '../shared/rows.ts'
 import { nearest } from '../shared/text.ts'
-import type { Step, TeamConfig, TeamMode } from './config.ts'
 import {
-  checkLimit,
+  budgetRows,
+  routerRows,
+  type Step,
+  supervisorRows,
+  type TeamConfig,
+  type TeamMode,
+  teamRows,
+} from './config.ts'
+import {
+  checkLimits,
   InvalidTeamError,
   type Refuse,
   type TeamFault,
@@ -49,7 +58,7 @@ export function validateTeam(
     members.add(agentId)
   }
   checkScheduler(config, members, refuse)
-  checkBudget(config, refuse)
+  checkLimits(budgetRows, { at: ['budget'], values: config.budget ?? {} }, refuse)
   checkTeamGuards(config, refuse, options)
   checkMembers(config, manager, refuse)
 }
@@ -115,17 +124,6 @@ function checkScheduler(
   const mode = kind.mode(scheduler)
   if (mode !== scheduler.type && isKind(mode))
     refuse('invalidScheduler', `a scheduler of one's own cannot be called "${mode}"`, path)
-}
-
-function checkBudget({ budget = {} }: TeamConfig, refuse: Refuse): void {
-  const at = ['budget']
-  const max = Number.MAX_SAFE_INTEGER
-  checkLimit({ at, name: 'maxDelegations', value: budget.maxDelegations, max }, refuse)
-  checkLimit({ at, name: 'maxHops', value: budget.maxHops }, refuse)
-  checkLimit({ at, name: 'maxDepth', value: budget.maxDepth }, refuse)
-  checkLimit({ at, name: 'maxSeconds', value: budget.maxSeconds, max }, refuse)
-  checkLimit({ at, name: 'maxTokens', value: budget.maxTokens, max }, refuse)
-  checkLimit({ at, name: 'maxCostUsd', value: budget.maxCostUsd, max }, refuse)
 }
 
 /** Refuses guards that cannot be, and a member that is to judge itself. */
@@ -358,9 +356,9 @@ const belongs: Readonly<Record<string, StepKey<Step>>> = {
 
 /** The built-in schedulers. One of the user's own checks its config itself. */
 const schedulers: Readonly<Record<TeamMode, ShapeRule>> = {
-  supervisor: table({ type: text, supervisorAgentId: text }, { maxRounds: number }),
+  supervisor: tableOf(supervisorRows, { type: text }),
   workflow: table({ type: text, steps: stepsShape }),
-  router: table({ type: text, defaultAgentId: text }, { maxRoutingHops: number }),
+  router: tableOf(routerRows, { type: text }),
 }
 
 const scheduler: ShapeRule = (value, path, refuse) => {
@@ -372,18 +370,6 @@ const scheduler: ShapeRule = (value, path, refuse) => {
   if (Object.hasOwn(known, String(type))) known[String(type)]?.(value, path, refuse)
 }
 
-const limits: ShapeRules = {
-  maxDelegations: number,
-  maxHops: number,
-  maxDepth: number,
-  maxSeconds: number,
-  maxTokens: number,
-  maxCostUsd: number,
-  unknown: mustBe('estimate, fail or ignore', (value) =>
-    ['estimate', 'fail', 'ignore'].includes(String(value)),
-  ),
-}
-
 /** Takes whatever it is. */
 const anything: ShapeRule = () => {}
 
@@ -391,30 +377,39 @@ const anything: ShapeRule = () => {}
  * The shape of a team as programs write it. The compiler checks the same, but not what comes from JavaScript, from JSON,
  * or past it; and it lets a step be two things at once.
  */
-const teamShape: ShapeRule = table(
-  {
-    id: text,
-    name: text,
-    agents: list(table({ agentId: text }, { role: text, capabilities: list(text) })),
-    scheduler,
-  },
-  {
-    description: text,
-    version: text,
-    provider: isTable,
-    capabilityDetails: list(isTable),
-    proficiencies: list(isTable),
-    skills: list(anything),
-    budget: table({}, limits),
-    guards: isTable,
-  },
-)
+const teamShape: ShapeRule = toTeamShape()
+
+function toTeamShape(): ShapeRule {
+  const { id, name, agents, guards, budget, ...others } = rulesOf(teamRows)
+  const optional = { ...others, skills: list(anything), budget, guards }
+  return table({ id, name, agents, scheduler }, optional)
+}
+
+/** What the keys of a table must be, by their rows. */
+function rulesOf<T>(rows: Rows<T>): { readonly [K in keyof T]-?: ShapeRule } {
+  const rules = Object.entries<Row>(rows).map(([key, row]) => [key, ruleOf(row)])
+  return Object.fromEntries(rules) as ReturnType<typeof rulesOf<T>> // it has the keys of the rows
+}
+
+function ruleOf({ kind, of }: Row): ShapeRule {
+  if (kind === 'number') return number
+  if (kind === 'texts') return list(text)
+  if (kind === 'choice') return oneOf(of as readonly string[]) // the kind says so
+  if (kind !== 'table' && kind !== 'tables') return text
+  const inside = of ? tableOf(of as RowTable) : isTable // and so here
+  return kind === 'table' ? inside : list(inside)
+}
 
 /** A rule that says what a value must be. */
 function mustBe(what: string, holds: (value: unknown) => boolean): ShapeRule {
   return (value, path, refuse) => {
     if (!holds(value)) refuse('invalidShape', `must be ${what}, not ${shown(value)}`, path)
   }
+}
+
+function oneOf(names: readonly string[]): ShapeRule {
+  const what = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+  return mustBe(what, (value) => names.includes(String(value)))
 }
 
 /** A list of such values. */
@@ -424,6 +419,18 @@ function list(item: ShapeRule): ShapeRule {
     if (Array.isArray(value))
       for (const [index, one] of value.entries()) item(one, [...path, index], refuse)
   }
+}
+
+/** An object that has the keys of rows, and before these others that it must have. */
+function tableOf(rows: RowTable, others: ShapeRules = {}): ShapeRule {
+  const rules = Object.entries(rows).map(([key, row]) => ({ key, row, rule: ruleOf(row) }))
+  const pick = (isRequired: boolean): ShapeRules =>
+    Object.fromEntries(
+      rules
+        .filter(({ row }) => (row.required ?? false) === isRequired)
+        .map(({ key, rule }) => [key, rule]),
+    )
+  return table({ ...others, ...pick(true) }, pick(false))
 }
 
 /** An object that has these keys and may have those, and no others. */

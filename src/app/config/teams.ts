@@ -1,79 +1,53 @@
 import { z } from 'zod'
 import type { CapabilityDetail, Proficiency } from '../../protocol/card.ts'
 import type { AgentProvider } from '../../protocol/types.ts'
+import { type Rows, row } from '../../shared/rows.ts'
 import {
-  type BudgetConfig,
+  firstVersion,
+  memberRows,
+  type RouterConfig,
+  routerRows,
   type SchedulerConfig,
+  type Step,
+  type SupervisorConfig,
+  supervisorRows,
   type TeamConfig,
   type TeamMode,
-  teamDefaults,
+  teamRows,
 } from '../../team/config.ts'
 import { guardsSchema } from './guards.ts'
 import { stepSchema } from './steps.ts'
-import { described, filledText, numberLike, whenGiven, word } from './values.ts'
+import { described, filledText, keysOf, tableOf, toCamelCase, word } from './values.ts'
 
-const memberSchema = z
+/** `[teams.scheduler_config]`, of a workflow or of a supervisor. */
+interface SchedulerTable extends Partial<Omit<SupervisorConfig, 'type'>> {
+  readonly type?: TeamMode
+  readonly steps?: readonly Step[]
+}
+
+const schedulerSchema = z
   .strictObject({
-    agent_id: described(filledText, {
-      description: 'The id of an agent or of another team of this file.',
-      examples: ['writer'],
+    type: described(word(['supervisor', 'workflow'], ['Supervisor', 'Workflow']).optional(), {
+      description: 'The same as `mode` of the team; one of the two is needed.',
+      examples: ['workflow'],
     }),
-    role: described(z.string().optional(), {
-      description: 'What its answers stand under where a workflow shows them; its id if absent.',
-      examples: ['author'],
+    steps: described(z.array(stepSchema).optional(), {
+      description: 'What a workflow does, step by step.',
+      examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]],
     }),
-    capabilities: described(z.array(filledText).optional(), {
-      description:
-        "What it does in this team. The team's card shows it beside what the agent says.",
-      examples: [['writing']],
-    }),
+    ...keysOf(supervisorRows, { supervisorAgentId: filledText.optional() }),
   })
-  .transform((member) => ({
-    agentId: member.agent_id,
-    ...whenGiven('role', member.role),
-    ...whenGiven('capabilities', member.capabilities),
-  }))
+  .transform((table): SchedulerTable => toCamelCase(table)) // by its rows
 
-const schedulerSchema = z.strictObject({
-  type: described(word(['supervisor', 'workflow'], ['Supervisor', 'Workflow']).optional(), {
-    description: 'The same as `mode` of the team; one of the two is needed.',
-    examples: ['workflow'],
-  }),
-  steps: described(z.array(stepSchema).optional(), {
-    description: 'What a workflow does, step by step.',
-    examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]],
-  }),
-  supervisor_agent_id: described(filledText.optional(), {
-    description: 'The member that leads, where a supervisor does.',
-    examples: ['writer'],
-  }),
-  max_rounds: described(numberLike.optional(), {
-    description: 'How often the supervisor may delegate, 100 at most; then the run fails.',
-    default: teamDefaults.maxRounds,
-    examples: [5],
-  }),
-})
-
-const routerSchema = z.strictObject({
-  default_agent_id: described(filledText, {
-    description: 'The member that gets the message first.',
-    examples: ['writer'],
-  }),
-  max_routing_hops: described(numberLike.optional(), {
-    description:
-      'How many members may get the message in one run, 100 at most; then the run fails.',
-    default: teamDefaults.maxRoutingHops,
-    examples: [5],
-  }),
-})
+const routerSchema: z.ZodType<Omit<RouterConfig, 'type'>> = tableOf(routerRows)
 
 /** Reads the tables of a mode. One that contradicts them is refused, and so is one whose table is missing. */
 type ReadScheduler = (tables: ModeTables, refuse: AddIssue) => SchedulerConfig | undefined
 
 /** The tables of a team that say how it works. */
 interface ModeTables {
-  readonly scheduler_config?: z.output<typeof schedulerSchema> | undefined
-  readonly router_config?: z.output<typeof routerSchema> | undefined
+  readonly scheduler_config?: SchedulerTable | undefined
+  readonly router_config?: Omit<RouterConfig, 'type'> | undefined
 }
 
 type AddIssue = (path: readonly string[], message: string) => void
@@ -82,30 +56,22 @@ type AddIssue = (path: readonly string[], message: string) => void
 const readers: Readonly<Record<TeamMode, ReadScheduler>> = {
   supervisor({ scheduler_config: config }, refuse) {
     if (!config) return noTable('supervisor', 'scheduler_config', refuse)
-    if (config.steps) refuse(['scheduler_config', 'steps'], 'do not belong to a supervisor')
-    if (config.supervisor_agent_id === undefined)
-      refuse(['scheduler_config'], 'needs a supervisor_agent_id')
-    if (config.steps || config.supervisor_agent_id === undefined) return undefined
-    return {
-      type: 'supervisor',
-      supervisorAgentId: config.supervisor_agent_id,
-      ...whenGiven('maxRounds', config.max_rounds),
-    }
+    const { steps, supervisorAgentId, ...rest } = config
+    if (steps) refuse(['scheduler_config', 'steps'], 'do not belong to a supervisor')
+    if (supervisorAgentId === undefined) refuse(['scheduler_config'], 'needs a supervisor_agent_id')
+    if (steps || supervisorAgentId === undefined) return undefined
+    return { ...rest, type: 'supervisor', supervisorAgentId }
   },
   workflow({ scheduler_config: config }, refuse) {
     if (!config) return noTable('workflow', 'scheduler_config', refuse)
-    if (config.supervisor_agent_id === undefined)
+    if (config.supervisorAgentId === undefined)
       return { type: 'workflow', steps: config.steps ?? [] }
     refuse(['scheduler_config', 'supervisor_agent_id'], 'does not belong in a workflow')
     return undefined
   },
   router({ router_config: config }, refuse) {
     if (!config) return noTable('router', 'router_config', refuse)
-    return {
-      type: 'router',
-      defaultAgentId: config.default_agent_id,
-      ...whenGiven('maxRoutingHops', config.max_routing_hops),
-    }
+    return { type: 'router', ...config }
   },
 }
 
@@ -115,165 +81,82 @@ function noTable(mode: TeamMode, table: string, refuse: AddIssue): undefined {
 
 const modes = Object.keys(readers) as TeamMode[] // the keys of the table above
 
-const budgetSchema: z.ZodType<BudgetConfig> = z
-  .strictObject({
-    max_delegations: described(numberLike.optional(), {
-      description: 'Delegations in one run.',
-      default: teamDefaults.maxDelegations,
-      examples: [5_000],
-    }),
-    max_hops: described(numberLike.optional(), {
-      description: 'The same as `max_delegations`, 100 at most; the lower of the two holds.',
-      examples: [20],
-    }),
-    max_depth: described(numberLike.optional(), {
-      description: 'How many teams a message may have passed before this one, over HTTP too.',
-      default: teamDefaults.maxDepth,
-      examples: [4],
-    }),
-    max_seconds: described(numberLike.optional(), {
-      description: 'How long one run may take, in seconds; no limit if absent.',
-      examples: [240],
-    }),
-    max_tokens: described(numberLike.optional(), {
-      description: 'Tokens of input and output that one run may use; no limit if absent.',
-      examples: [50_000],
-    }),
-    max_cost_usd: described(numberLike.optional(), {
-      description:
-        'US dollars that one run may cost, by `[prices]` and by what remote members report; no limit if absent.',
-      examples: [0.5],
-    }),
-    unknown: described(z.enum(['estimate', 'fail', 'ignore']).optional(), {
-      description:
-        'What becomes of an answer of a model that comes without its usage, where there is a limit in tokens or money: `estimate` counts it by its length, `fail` ends the run, `ignore` counts it as nothing.',
-      default: 'estimate',
-      examples: ['fail'],
-    }),
-  })
-  .transform((budget) => ({
-    ...whenGiven('maxDelegations', budget.max_delegations),
-    ...whenGiven('maxHops', budget.max_hops),
-    ...whenGiven('maxDepth', budget.max_depth),
-    ...whenGiven('maxSeconds', budget.max_seconds),
-    ...whenGiven('maxTokens', budget.max_tokens),
-    ...whenGiven('maxCostUsd', budget.max_cost_usd),
-    ...whenGiven('unknown', budget.unknown),
-  }))
+/** `[teams.provider]`. */
+interface ProviderTable {
+  readonly name?: string
+  readonly organization?: string
+  readonly url: string
+}
 
-/** The version that cards show where a file names none. */
-const firstVersion = '1.0.0'
-
-/** `version` of a team. */
-const versionField: z.ZodOptional<z.ZodType<string, string>> = described(filledText.optional(), {
-  description:
-    'The version of the team, a semantic one. Cards show it, and it is part of the definition that a running task belongs to.',
-  default: firstVersion,
-  examples: ['2.1.0'],
-})
+const providerRows: Rows<ProviderTable> = {
+  name: row.text(
+    { examples: ['Example Press'] },
+    'Who runs the team. Either this or `organization`.',
+  ),
+  organization: row.text(
+    { examples: ['Example Press'] },
+    'The same as `name`, by the word that A2A uses.',
+  ),
+  url: row.text(
+    { required: true, examples: ['https://example.com'] },
+    'The address of whoever runs the team.',
+  ),
+}
 
 const providerSchema: z.ZodType<AgentProvider> = z
-  .strictObject({
-    name: described(filledText.optional(), {
-      description: 'Who runs the team. Either this or `organization`.',
-      examples: ['Example Press'],
-    }),
-    organization: described(filledText.optional(), {
-      description: 'The same as `name`, by the word that A2A uses.',
-      examples: ['Example Press'],
-    }),
-    url: described(filledText, {
-      description: 'The address of whoever runs the team.',
-      examples: ['https://example.com'],
-    }),
+  .strictObject(keysOf(providerRows))
+  .refine(({ name, organization }) => Boolean(name ?? organization), 'a provider needs a name')
+  .transform((table) => {
+    const { name = '', organization = name, url } = table as ProviderTable // by its rows
+    return { organization, url }
   })
-  .refine(({ name, organization }) => name ?? organization, 'a provider needs a name')
-  .transform(({ name, organization, url }) => ({ organization: organization ?? name ?? '', url }))
-
-/** `[teams.provider]`. */
-const providerField: z.ZodOptional<z.ZodType<AgentProvider>> = described(
-  providerSchema.optional(),
-  {
-    description: 'Who runs the team. Cards show it.',
-    examples: [{ name: 'Example Press', url: 'https://example.com' }],
-  },
-)
-
-const capabilitySchema: z.ZodType<CapabilityDetail> = z
-  .strictObject({
-    name: described(filledText, {
-      description: 'A capability of the team or of a member.',
-      examples: ['writing'],
-    }),
-    description: described(z.string().optional(), {
-      description: 'What it is; its name if absent.',
-      examples: ['Writes articles of any length'],
-    }),
-    version: described(filledText.optional(), {
-      description: 'Its version, a semantic one.',
-      default: firstVersion,
-      examples: ['2.0.0'],
-    }),
-  })
-  .transform(({ name, description = name, version = firstVersion }) => ({
-    name,
-    description,
-    version,
-  }))
 
 /** `[[teams.capability_details]]`. */
-const capabilitiesField: z.ZodOptional<z.ZodType<CapabilityDetail[]>> = described(
-  z.array(capabilitySchema).optional(),
-  {
-    description:
-      'Words for capabilities of the team, which cards show with its skills, and their versions, which the RANCH dialect shows.',
-    examples: [[{ name: 'writing', description: 'Writes articles', version: '2.0.0' }]],
-  },
-)
+type CapabilityTable = Pick<CapabilityDetail, 'name'> & Partial<CapabilityDetail>
 
-const skillSchema = z.strictObject({
-  name: described(filledText, {
-    description: 'What the team is good at.',
-    examples: ['editing'],
-  }),
-  proficiency: described(filledText, {
-    description: 'How good it is at that, in a word of your own.',
-    examples: ['expert'],
-  }),
-})
+const capabilityRows: Rows<CapabilityTable> = {
+  name: row.text(
+    { required: true, examples: ['writing'] },
+    'A capability of the team or of a member.',
+  ),
+  description: row.anyText(
+    { examples: ['Writes articles of any length'] },
+    'What it is; its name if absent.',
+  ),
+  version: row.text({ default: firstVersion, examples: ['2.0.0'] }, 'Its version, a semantic one.'),
+}
+
+const capabilitySchema: z.ZodType<CapabilityDetail> = tableOf(capabilityRows).transform(
+  ({ name, description = name, version = firstVersion }) => ({ name, description, version }),
+)
 
 /** `[[teams.skills]]`. */
-const skillsField: z.ZodOptional<z.ZodType<Proficiency[]>> = described(
-  z.array(skillSchema).optional(),
-  {
-    description: 'What the team is good at. Cards of the RANCH dialect show it.',
-    examples: [[{ name: 'editing', proficiency: 'expert' }]],
-  },
-)
+const skillRows: Rows<Proficiency> = {
+  name: row.text({ required: true, examples: ['editing'] }, 'What the team is good at.'),
+  proficiency: row.text(
+    { required: true, examples: ['expert'] },
+    'How good it is at that, in a word of your own.',
+  ),
+}
+
+const { id, name, description, agents, proficiencies, ...others } = keysOf(teamRows, {
+  agents: z.array(tableOf(memberRows)).optional(),
+  guards: guardsSchema.optional(),
+  provider: providerSchema.optional(),
+  capabilityDetails: z.array(capabilitySchema).optional(),
+  proficiencies: z.array(tableOf(skillRows)).optional(),
+})
 
 const teamTable = z.strictObject({
-  id: described(filledText, {
-    description:
-      "Names the team in this file and in the server's paths, `/agents/ID`: letters, digits, `.`, `_`, `:` and `-`. Agents and teams share their ids.",
-    examples: ['writers'],
-  }),
-  name: described(filledText, {
-    description: 'What people and cards call the team.',
-    examples: ['Writers'],
-  }),
-  description: described(z.string(), {
-    description: 'What the team is for. Cards show it; a team around this one chooses by it.',
-    examples: ['Writes and reviews articles'],
-  }),
+  id,
+  name,
+  description,
   mode: described(word(modes, ['Supervisor', 'Workflow']).optional(), {
     description:
       'How the team works: `workflow` does steps, with `supervisor` one member leads, with `router` members pass the message on. The table of its kind can say it instead.',
     examples: ['workflow'],
   }),
-  agents: described(z.array(memberSchema).optional(), {
-    description: 'The members, at least one.',
-    examples: [[{ agent_id: 'writer', role: 'author' }, { agent_id: 'reviewer' }]],
-  }),
+  agents,
   scheduler_config: described(schedulerSchema.optional(), {
     description: 'How a workflow or a supervisor works.',
     examples: [{ type: 'workflow', steps: [{ agent_id: 'writer' }, { agent_id: 'reviewer' }] }],
@@ -282,40 +165,20 @@ const teamTable = z.strictObject({
     description: 'How a router works.',
     examples: [{ default_agent_id: 'writer' }],
   }),
-  budget: described(budgetSchema.optional(), {
-    description: 'What one run may use. A run that comes to a limit fails and says which.',
-    examples: [{ max_hops: 20, max_seconds: 240 }],
-  }),
-  guards: described(guardsSchema.optional(), {
-    description: 'What looks at messages to the team and at its answers.',
-    examples: [{ output: ['secrets'] }],
-  }),
-  version: versionField,
-  provider: providerField,
-  capability_details: capabilitiesField,
-  skills: skillsField,
+  ...others,
+  skills: proficiencies,
 })
 
 /** `[[teams]]`. */
 export const teamSchema: z.ZodType<TeamConfig> = teamTable.transform(
-  (team, context): TeamConfig => {
-    const scheduler = toScheduler(team, (path, message) =>
+  (table, context): TeamConfig => {
+    const { mode, scheduler_config, router_config, skills, ...keys } = table
+    const scheduler = toScheduler(table, (path, message) =>
       context.addIssue({ code: 'custom', path: [...path], message }),
     )
     if (!scheduler) return z.NEVER
-    return {
-      id: team.id,
-      name: team.name,
-      description: team.description,
-      agents: team.agents ?? [],
-      scheduler,
-      ...whenGiven('budget', team.budget),
-      ...whenGiven('guards', team.guards),
-      ...whenGiven('version', team.version),
-      ...whenGiven('provider', team.provider),
-      ...whenGiven('capabilityDetails', team.capability_details),
-      ...whenGiven('proficiencies', team.skills),
-    }
+    const team = toCamelCase({ ...keys, proficiencies: skills })
+    return { agents: [], ...team, scheduler } as unknown as TeamConfig // by its rows
   },
 )
 

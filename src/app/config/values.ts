@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../protocol/types.ts'
+import type { Fields } from '../../shared/json.ts'
+import type { Row, Rows } from '../../shared/rows.ts'
+import { toSnakeCase } from '../../shared/text.ts'
 import type { Unplaced } from './locate.ts'
 
 /** A text that says something. */
@@ -70,6 +73,68 @@ export function described<Schema extends z.ZodType>(schema: Schema, facts: KeyFa
   return schema.meta({ facts })
 }
 
+/** How the keys of a table are read for which it does not follow from the kinds of their rows. */
+type OwnSchemas<T> = { readonly [K in keyof T]?: z.ZodType }
+
+/** `maxRounds` as files write it: `max_rounds`. */
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name
+
+/** Keys as files write them, with what each may hold. */
+type Keys<T> = { readonly [K in keyof T & string as SnakeCase<K>]-?: z.ZodType }
+
+/** Reads a table by its rows: the keys are in snake case there, and in camel case in the value. */
+export function tableOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): z.ZodType<T> {
+  return z.strictObject(keysOf(rows, own)).transform((table) => toCamelCase(table) as T) // by its rows
+}
+
+/** The keys of a table by its rows, for a table that has others beside them. */
+export function keysOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): Keys<T> {
+  const schemas: Readonly<Record<string, z.ZodType | undefined>> = own
+  const keys = Object.entries<Row>(rows).map(([key, row]) => {
+    const { description, examples, required, deprecated } = row
+    const schema = schemas[key] ?? schemaOf(row)
+    const facts = { description, default: row.default, examples, deprecated }
+    const isOptional = !required && !(key in schemas)
+    return [toSnakeCase(key), (isOptional ? schema.optional() : schema).meta({ facts })]
+  })
+  return Object.fromEntries(keys) as Keys<T> // made of the names of the rows
+}
+
+/** The members of a table that are given, by their names in code. */
+export function toCamelCase(table: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const given = Object.entries(table).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(
+    given.map(([key, value]) => [key.replace(/_(.)/g, (_, next) => next.toUpperCase()), value]),
+  )
+}
+
+/** What a file may hold where a row stands for a key. */
+function schemaOf({ kind, of = [], spellings = [], min = 1, max }: Row): z.ZodType {
+  if (kind === 'table' || kind === 'tables') {
+    const table = tableOf(of as Rows<Partial<Fields>>) // the kind says so
+    return kind === 'table' ? table : z.array(table)
+  }
+  const names = Array.isArray(of) ? of : []
+  if (kind === 'word') return word(names, spellings)
+  if (kind === 'choice') return z.enum(names)
+  if (kind === 'count') return max === undefined ? z.int().min(min) : z.int().min(min).max(max)
+  return simple[kind]
+}
+
+const simple: Readonly<
+  Record<Exclude<Row['kind'], 'table' | 'tables' | 'word' | 'choice' | 'count'>, z.ZodType>
+> = {
+  text: filledText,
+  anyText: z.string(),
+  number: numberLike,
+  positive: z.number().positive(),
+  boolean: z.boolean(),
+  texts: z.array(filledText),
+  textTable: words,
+  any: z.unknown(),
+}
 /** How a file names the variable that holds a secret. */
 export function fromVariable(name: string): string {
   return `\${${name}}`

@@ -3,9 +3,9 @@ import { acceptsTools } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Message, Part } from '../../protocol/types.ts'
-import { type RouterConfig, teamDefaults } from '../config.ts'
+import { type RouterConfig, routerRows } from '../config.ts'
 import { delegate } from '../delegate.ts'
-import { checkLimit } from '../errors.ts'
+import { checkLimits } from '../errors.ts'
 import { replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
@@ -23,12 +23,13 @@ import type { MemberReply } from './scheduler.ts'
 /** The row of the table: members pass the message on. */
 export const router: SchedulerKind<RouterConfig> = {
   mode: ({ type }) => type,
-  check({ defaultAgentId, maxRoutingHops }, members, refuse) {
+  check(config, members, refuse) {
+    const { defaultAgentId } = config
     if (!members.has(defaultAgentId)) {
       const reason = `default agent "${defaultAgentId}" is not a member`
       refuse('missingDefaultAgent', reason, ['scheduler', 'defaultAgentId'])
     }
-    checkLimit({ at: ['scheduler'], name: 'maxRoutingHops', value: maxRoutingHops }, refuse)
+    checkLimits(routerRows, { at: ['scheduler'], values: config }, refuse)
   },
   first: ({ defaultAgentId }) => defaultAgentId,
   create: createRouter,
@@ -52,7 +53,7 @@ interface RoutedMessage {
  * answer goes to the default agent. No member may pass a message to itself, nor the same words twice to the same member.
  */
 function createRouter(config: RouterConfig): Schedule {
-  const maxHops = config.maxRoutingHops ?? teamDefaults.maxRoutingHops
+  const maxHops = config.maxRoutingHops ?? routerRows.maxRoutingHops.default
   return async (run) => {
     const seen = new Set<string>()
     let hop: RoutedMessage = {

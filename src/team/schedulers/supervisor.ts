@@ -2,9 +2,9 @@ import type { AgentInfo } from '../../agents/agent.ts'
 import { acceptsTools, type Tool } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Message, Part } from '../../protocol/types.ts'
-import { type SupervisorConfig, teamDefaults } from '../config.ts'
+import { type SupervisorConfig, supervisorRows } from '../config.ts'
 import { delegate, delegateAll } from '../delegate.ts'
-import { checkLimit } from '../errors.ts'
+import { checkLimits } from '../errors.ts'
 import { replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
@@ -23,12 +23,13 @@ import type { MemberReply } from './scheduler.ts'
 /** The row of the table: one member leads. */
 export const supervisor: SchedulerKind<SupervisorConfig> = {
   mode: ({ type }) => type,
-  check({ supervisorAgentId, maxRounds }, members, refuse) {
+  check(config, members, refuse) {
+    const { supervisorAgentId } = config
     if (!members.has(supervisorAgentId)) {
       const reason = `supervisor "${supervisorAgentId}" is not a member`
       refuse('missingSupervisor', reason, ['scheduler', 'supervisorAgentId'])
     }
-    checkLimit({ at: ['scheduler'], name: 'maxRounds', value: maxRounds }, refuse)
+    checkLimits(supervisorRows, { at: ['scheduler'], values: config }, refuse)
   },
   first: ({ supervisorAgentId }) => supervisorAgentId,
   create: createSupervisor,
@@ -40,7 +41,7 @@ export const supervisor: SchedulerKind<SupervisorConfig> = {
  * ask another; a supervisor that fails fails the run.
  */
 function createSupervisor(config: SupervisorConfig): Schedule {
-  const maxRounds = config.maxRounds ?? teamDefaults.maxRounds
+  const maxRounds = config.maxRounds ?? supervisorRows.maxRounds.default
   return async (run) => {
     const leader = await meetLeader(run, config.supervisorAgentId)
     let message = leader.brief(run.memory.message, 'user')

@@ -3,11 +3,11 @@ import { toDataSchema, UncheckableSchema } from '../../agents/schema.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import { nearest } from '../../shared/text.ts'
-import { hardCap } from '../budget.ts'
 import {
   type ApprovalStep,
   type AskRules,
   type BranchStep,
+  hardCap,
   type Join,
   type LoopStep,
   type MapStep,

@@ -1,0 +1,108 @@
+import type { Kinds, OptionTable } from './options.ts'
+
+/*
+ * A key of a configuration is written once, as a row beside the type that has it. From the row follow how TOML files
+ * write the key, the JSON Schema, its line in docs/configuration.md, its default, and the checks of what programs give.
+ */
+
+/** What a key may hold. */
+type Kind =
+  /** Text that is not empty. */
+  | 'text'
+  | 'anyText'
+  /** A number; files may write it as a string too. */
+  | 'number'
+  /** A whole number from `min`, which is 1 if absent. */
+  | 'count'
+  | 'positive'
+  | 'boolean'
+  /** A list of texts that are not empty. */
+  | 'texts'
+  /** One of the texts `of`. */
+  | 'choice'
+  /** The same, in any case. */
+  | 'word'
+  /** Texts under names of your own. */
+  | 'textTable'
+  /** A table with the rows `of`. */
+  | 'table'
+  /** A list of such tables. */
+  | 'tables'
+  /** Anything else; the code that reads it knows what. */
+  | 'any'
+
+/** What a program may give for a key of each kind. */
+const kinds: Readonly<Record<Kind, Kinds>> = {
+  text: 'string',
+  anyText: 'string',
+  number: 'number',
+  count: 'number',
+  positive: 'number',
+  boolean: 'boolean',
+  texts: 'array',
+  choice: 'any',
+  word: 'any',
+  textTable: 'object',
+  table: 'object',
+  tables: 'array',
+  any: 'any',
+}
+
+/** What a row says besides its kind and what the key does. */
+interface RowFacts {
+  /** Values as a file may have them. */
+  readonly examples: readonly [unknown, ...unknown[]]
+  /** What holds where the key is absent. */
+  readonly default?: unknown
+  /** Whether the key must be given. */
+  readonly required?: true
+  /** What a number may be. */
+  readonly min?: number
+  readonly max?: number
+  /** What a choice or word may be, or which rows a table has. */
+  readonly of?: readonly string[] | RowTable
+  /** Further spellings of a word that the published schema shows. */
+  readonly spellings?: readonly string[]
+  /** What a program may give, where its kind does not say it. */
+  readonly option?: Kinds
+  /** Set where another key is to be used instead. */
+  readonly deprecated?: true
+}
+
+/** One key of a configuration. */
+export interface Row extends RowFacts {
+  readonly kind: Kind
+  /** What it does, in which unit, and what happens at its end: one or two sentences. */
+  readonly description: string
+}
+
+/** Rows by the names of their keys in code; files write these in snake case. */
+export type RowTable = Readonly<Record<string, Row>>
+
+/** The rows of a configuration: a key without its row does not compile, nor one of `Defaults` without its default. */
+export type Rows<T, Defaults extends keyof T = never> = {
+  readonly [K in keyof T]-?: Row &
+    (K extends Defaults ? { readonly default: NonNullable<T[K]> } : { readonly default?: T[K] }) &
+    (object extends Pick<T, K> ? { readonly required?: never } : { readonly required: true })
+}
+
+type MakeRow = <const Facts extends RowFacts>(
+  facts: Facts,
+  description: string,
+) => Facts & Pick<Row, 'kind' | 'description'>
+
+/** Makes rows: `row.number({ default: 10, examples: [5] }, 'What it does.')`. */
+export const row: { readonly [K in Kind]: MakeRow } = Object.fromEntries(
+  Object.keys(kinds).map((kind) => [
+    kind,
+    (facts: RowFacts, description: string) => ({ ...facts, kind, description }),
+  ]),
+) as { readonly [K in Kind]: MakeRow } // one for each kind
+
+/** What a program may give for each key. */
+export function optionsOf<T>(rows: Rows<T>): OptionTable<T> {
+  const entries = Object.entries<Row>(rows).map(
+    ([key, { kind, option = kinds[kind], required }]) => [key, required ? `${option}!` : option],
+  )
+  return Object.fromEntries(entries) as OptionTable<T> // it has the keys of the rows
+}
