@@ -20,7 +20,7 @@ import {
   checkMetadata,
   checkModelConfig,
   type ModelConfig,
-  modelDefaults,
+  modelRows,
   toModelConfig,
 } from './model-config.ts'
 
@@ -343,7 +343,7 @@ export function toOpenAIAgentConfig(
   withoutRemote(config)
   const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
   if (apiKey === undefined && !isNearby(config.endpoint)) throw missingField('metadata.api_key')
-  const { name = modelDefaults.name, ...model } = toModelConfig(config)
+  const { name = modelRows.name.default, ...model } = toModelConfig(config)
   const { timeoutSeconds, maxRetries } = withCallDefaults(config)
   const checked = {
     endpoint: config.endpoint,

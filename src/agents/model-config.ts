@@ -1,5 +1,6 @@
 import type { JsonObject } from '../protocol/types.ts'
 import { checkOptions, type OptionTable } from '../shared/options.ts'
+import { choicesOf, eitherOf, type KeyRow, optionsOf, type Rows, row } from '../shared/rows.ts'
 import { nearest, toSnakeCase } from '../shared/text.ts'
 import { ConfigConversionError, checkHeaderName, checkText, invalidValue } from './config-checks.ts'
 
@@ -8,15 +9,6 @@ export type ModelHistory = 'window' | 'summarise'
 
 /** How a model service is told which schema an answer must fit: by its `response_format`, or in words alone. */
 export type ResponseFormat = 'json_schema' | 'json_object' | 'none'
-
-/** What holds where a configuration does not say. */
-export const modelDefaults = {
-  name: 'gpt-4',
-  maxHistory: 20,
-  history: 'window',
-  maxToolRounds: 8,
-  responseFormat: 'json_schema',
-} as const
 
 /** `[agents.model]`: which model answers, and how. What is absent is left to the service, or has the default named here. */
 export interface ModelConfig {
@@ -55,23 +47,81 @@ export interface ModelConfig {
   readonly extraBody?: JsonObject
 }
 
+/** `[agents.model]`. */
+export const modelRows: Rows<
+  ModelConfig,
+  'name' | 'maxToolRounds' | 'maxHistory' | 'history' | 'responseFormat'
+> = {
+  name: row.text({ default: 'gpt-4', examples: ['gpt-4.1'] }, "The service's name for the model."),
+  systemPrompt: row.anyText(
+    { examples: ['You are a careful researcher.'] },
+    'What the model is told before everything else.',
+  ),
+  temperature: row.number(
+    { min: 0, max: 2, examples: [0.7] },
+    'How freely the model chooses its words, from 0 to 2; left to the service if absent.',
+  ),
+  topP: row.number(
+    { min: 0, max: 1, examples: [0.9] },
+    'The share of likely words that the model chooses from, 0 to 1; left to the service if absent.',
+  ),
+  maxTokens: row.number(
+    { min: 1, examples: [1000] },
+    'The longest answer, in tokens; left to the service if absent.',
+  ),
+  stop: row.any(
+    { option: 'string|array', examples: [['END'], 'END'] },
+    'The answer ends before this text, or before one of these.',
+  ),
+  seed: row.number(
+    { min: Number.MIN_SAFE_INTEGER, examples: [7] },
+    'Asks the service for the same answer to the same question, where it can do that.',
+  ),
+  reasoningEffort: row.text(
+    { examples: ['low'] },
+    'How long a model that thinks does so: `minimal`, `low`, `medium`, `high`, or what else the service knows.',
+  ),
+  parallelToolCalls: row.boolean(
+    { examples: [false] },
+    'Whether the model may call several tools at once; left to the service if absent, and not sent to a model without tools.',
+  ),
+  maxToolRounds: row.number(
+    { min: 0, max: 100, default: 8, examples: [4] },
+    'How often the model may call tools, 0 to 100; then it must answer.',
+  ),
+  maxHistory: row.number(
+    { min: 0, max: 1_000, default: 20, examples: [40] },
+    'How many earlier messages of the conversation the model sees, 0 to 1000, or 2 to 80 with `history = "summarise"`.',
+  ),
+  history: row.choice(
+    { of: ['window', 'summarise'], default: 'window', examples: ['summarise'] },
+    'What becomes of messages before those: `window` forgets them, `summarise` has the model put them into a summary that stays with the conversation.',
+  ),
+  responseFormat: row.choice(
+    {
+      of: ['json_schema', 'json_object', 'none'],
+      default: 'json_schema',
+      examples: ['json_object'],
+    },
+    'How the service is told of `output_schema`: by `json_schema`, by `json_object` with the schema in words, or with `none` in words alone.',
+  ),
+  headers: row.textTable(
+    { examples: [{ 'X-Team': 'research' }] },
+    'Headers of every request to the service. Their values are kept from logs.',
+  ),
+  extraBody: row.table(
+    { examples: [{ user: 'corral' }] },
+    'Further fields of every request, for what this service alone knows. What has a key of its own here is refused.',
+  ),
+}
+
 /** What the settings of a model may be. */
-export const modelOptions: OptionTable<ModelConfig> = {
-  name: 'string',
-  systemPrompt: 'string',
-  temperature: 'number',
-  topP: 'number',
-  maxTokens: 'number',
-  stop: 'string|array',
-  seed: 'number',
-  reasoningEffort: 'string',
-  parallelToolCalls: 'boolean',
-  maxHistory: 'number',
-  history: 'any',
-  maxToolRounds: 'number',
-  responseFormat: 'any',
-  headers: 'object',
-  extraBody: 'object',
+export const modelOptions: OptionTable<ModelConfig> = toModelOptions()
+
+/** Errors name the rounds of tools after the history. */
+function toModelOptions(): OptionTable<ModelConfig> {
+  const { maxToolRounds, responseFormat, headers, extraBody, ...first } = optionsOf(modelRows)
+  return { ...first, maxToolRounds, responseFormat, headers, extraBody }
 }
 
 type Metadata = Readonly<Record<string, string | number | boolean>>
@@ -122,25 +172,20 @@ export function checkMetadata(metadata: Metadata, known: readonly string[]): voi
   }
 }
 
-/** Settings that have no older place, and names that are never shown in an agent's info. */
-const onlyInTable: readonly string[] = [
-  'top_p',
-  'reasoning_effort',
-  'parallel_tool_calls',
-  'max_history',
-  'max_tool_rounds',
-  'response_format',
-  'extra_body',
-]
+/** Settings that have no older place, and names that are never shown in an agent's info: they have several words. */
+const onlyInTable: readonly string[] = Object.keys(modelRows)
+  .map(toSnakeCase)
+  .filter((name) => name.includes('_') && ![...olderPlaces.values()].includes(name))
 
 function fromMetadata(metadata: Metadata): ModelConfig {
   const { model, temperature, max_tokens: maxTokens, system_prompt: systemPrompt } = metadata
   return {
     ...(model !== undefined && { name: checkText('metadata.model', String(model)) }),
     ...(temperature !== undefined && {
-      temperature: checkTemperature(
+      temperature: checkWithin(
         'metadata.temperature',
         parseNumber('metadata.temperature', temperature),
+        'temperature',
       ),
     }),
     ...(maxTokens !== undefined && {
@@ -164,60 +209,52 @@ const numeral = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 /** Checks every setting that is given. @throws ConfigConversionError that names the field as `at` does. */
 export function checkModelConfig(model: ModelConfig, at: (key: string) => string): void {
-  const { name, temperature, topP, stop, reasoningEffort, history, headers, extraBody } = model
+  const { name, stop, reasoningEffort, headers = {}, extraBody = {} } = model
   if (name !== undefined) checkText(at('name'), name)
-  if (temperature !== undefined) checkTemperature(at('temperature'), temperature)
-  if (topP !== undefined && !(topP >= 0 && topP <= 1))
-    throw invalidValue(at('topP'), topP, 'must be a number from 0.0 to 1.0')
+  for (const key of ['temperature', 'topP'] as const)
+    if (model[key] !== undefined) checkWithin(at(key), model[key], key)
   for (const text of typeof stop === 'string' ? [stop] : (stop ?? []))
     if (text === '') throw invalidValue(at('stop'), '', 'must not be empty')
   if (reasoningEffort !== undefined) checkText(at('reasoningEffort'), reasoningEffort)
-  if (history !== undefined && history !== 'window' && history !== 'summarise')
-    throw invalidValue(at('history'), history, 'must be window or summarise')
-  const { responseFormat } = model
-  if (responseFormat !== undefined && !responseFormats.includes(responseFormat))
-    throw invalidValue(
-      at('responseFormat'),
-      responseFormat,
-      'must be json_schema, json_object or none',
-    )
-  checkCounts(model, at)
-  checkHeaders(headers ?? {}, at('headers'))
-  for (const field of Object.keys(extraBody ?? {}))
+  for (const key of ['history', 'responseFormat'] as const) checkChoice(at(key), model[key], key)
+  const { maxTokens, seed, maxToolRounds } = modelRows
+  const maxHistory = model.history === 'summarise' ? ofSummaries : modelRows.maxHistory
+  const ranges = { maxTokens, seed, maxHistory, maxToolRounds }
+  for (const [key, range] of Object.entries(ranges)) {
+    const value = model[key as keyof typeof ranges] // one of its keys
+    if (value !== undefined) checkWhole(at(key), value, range)
+  }
+  checkHeaders(headers, at('headers'))
+  for (const field of Object.keys(extraBody))
     if (ownFields.has(field))
       throw invalidValue(`${at('extraBody')}.${field}`, '…', 'has a setting, or is ours to fill')
 }
 
-/** Sampling temperature, both bounds included. */
-function checkTemperature(field: string, value: number): number {
-  if (!(value >= 0 && value <= 2))
-    throw invalidValue(field, value, 'must be a number from 0.0 to 2.0')
-  return value
+/** A summary is found again by the last message that it covers, as far back as conversations are read. */
+const ofSummaries = { min: 2, max: 80 }
+
+/** A number within the bounds of its row, both included. */
+function checkWithin(field: string, value: number, key: 'temperature' | 'topP'): number {
+  const { min = 0, max = 0 } = modelRows[key]
+  if (value >= min && value <= max) return value
+  throw invalidValue(field, value, `must be a number from ${min.toFixed(1)} to ${max.toFixed(1)}`)
 }
 
-const responseFormats: readonly ResponseFormat[] = ['json_schema', 'json_object', 'none']
-
-function checkCounts(model: ModelConfig, at: (key: string) => string): void {
-  const { maxTokens, seed, maxHistory, maxToolRounds, history } = model
-  const counts = {
-    maxTokens: { value: maxTokens, min: 1 },
-    seed: { value: seed, min: Number.MIN_SAFE_INTEGER },
-    // A summary is found again by the last message that it covers, as far back as conversations are read.
-    maxHistory: {
-      value: maxHistory,
-      ...(history === 'summarise' ? { min: 2, max: 80 } : { min: 0, max: 1_000 }),
-    },
-    maxToolRounds: { value: maxToolRounds, min: 0, max: 100 },
-  }
-  for (const [key, { value, ...range }] of Object.entries(counts))
-    if (value !== undefined) checkWhole(at(key), value, range)
+function checkChoice(
+  field: string,
+  value: string | undefined,
+  key: 'history' | 'responseFormat',
+): void {
+  const choices = choicesOf(modelRows[key])
+  if (value !== undefined && !choices.includes(value))
+    throw invalidValue(field, value, `must be ${eitherOf(choices)}`)
 }
 
 /** A whole number within bounds, both included. */
 function checkWhole(
   field: string,
   value: number,
-  { min, max }: { readonly min: number; readonly max?: number },
+  { min = 0, max }: Pick<KeyRow, 'min' | 'max'>,
 ): number {
   const isWithin = value >= min && value <= (max ?? Number.MAX_SAFE_INTEGER)
   if (Number.isInteger(value) && isWithin) return value

@@ -70,18 +70,18 @@ interface RowFacts {
 }
 
 /** One key of a configuration. */
-export interface Row extends RowFacts {
+export interface KeyRow extends RowFacts {
   readonly kind: Kind
   /** What it does, in which unit, and what happens at its end: one or two sentences. */
   readonly description: string
 }
 
 /** Rows by the names of their keys in code; files write these in snake case. */
-export type RowTable = Readonly<Record<string, Row>>
+export type RowTable = Readonly<Record<string, KeyRow>>
 
 /** The rows of a configuration: a key without its row does not compile, nor one of `Defaults` without its default. */
 export type Rows<T, Defaults extends keyof T = never> = {
-  readonly [K in keyof T]-?: Row &
+  readonly [K in keyof T]-?: KeyRow &
     (K extends Defaults ? { readonly default: NonNullable<T[K]> } : { readonly default?: T[K] }) &
     (object extends Pick<T, K> ? { readonly required?: never } : { readonly required: true })
 }
@@ -89,7 +89,7 @@ export type Rows<T, Defaults extends keyof T = never> = {
 type MakeRow = <const Facts extends RowFacts>(
   facts: Facts,
   description: string,
-) => Facts & Pick<Row, 'kind' | 'description'>
+) => Facts & Pick<KeyRow, 'kind' | 'description'>
 
 /** Makes rows: `row.number({ default: 10, examples: [5] }, 'What it does.')`. */
 export const row: { readonly [K in Kind]: MakeRow } = Object.fromEntries(
@@ -101,8 +101,18 @@ export const row: { readonly [K in Kind]: MakeRow } = Object.fromEntries(
 
 /** What a program may give for each key. */
 export function optionsOf<T>(rows: Rows<T>): OptionTable<T> {
-  const entries = Object.entries<Row>(rows).map(
+  const entries = Object.entries<KeyRow>(rows).map(
     ([key, { kind, option = kinds[kind], required }]) => [key, required ? `${option}!` : option],
   )
   return Object.fromEntries(entries) as OptionTable<T> // it has the keys of the rows
+}
+
+/** What a choice or word may be. */
+export function choicesOf({ of }: KeyRow): readonly string[] {
+  return Array.isArray(of) ? of : []
+}
+
+/** `a, b or c`. */
+export function eitherOf(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 }

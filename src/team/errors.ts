@@ -1,5 +1,5 @@
 import { notApproved } from '../agents/tools.ts'
-import type { Row, Rows } from '../shared/rows.ts'
+import type { KeyRow, Rows } from '../shared/rows.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** What can be wrong with a team, found when it is made. */
@@ -46,7 +46,7 @@ export function checkLimits<T extends object>(
   { at, values }: { readonly at: TeamPath; readonly values: T },
   refuse: Refuse,
 ): void {
-  for (const [name, { max }] of Object.entries<Row>(rows)) {
+  for (const [name, { max }] of Object.entries<KeyRow>(rows)) {
     const value: unknown = Reflect.get(values, name)
     if (max === undefined || value === undefined) continue
     if (Number(value) > 0 && Number(value) <= max) continue

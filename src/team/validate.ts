@@ -4,7 +4,7 @@ import type { Guards } from '../agents/guards/guard.ts'
 import { GuardFault } from '../agents/guards/ready.ts'
 import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
 import { isFields } from '../shared/json.ts'
-import type { Row, Rows, RowTable } from '../shared/rows.ts'
+import { choicesOf, eitherOf, type KeyRow, type Rows, type RowTable } from '../shared/rows.ts'
 import { nearest } from '../shared/text.ts'
 import {
   budgetRows,
@@ -387,16 +387,17 @@ function toTeamShape(): ShapeRule {
 
 /** What the keys of a table must be, by their rows. */
 function rulesOf<T>(rows: Rows<T>): { readonly [K in keyof T]-?: ShapeRule } {
-  const rules = Object.entries<Row>(rows).map(([key, row]) => [key, ruleOf(row)])
+  const rules = Object.entries<KeyRow>(rows).map(([key, row]) => [key, ruleOf(row)])
   return Object.fromEntries(rules) as ReturnType<typeof rulesOf<T>> // it has the keys of the rows
 }
 
-function ruleOf({ kind, of }: Row): ShapeRule {
+function ruleOf(row: KeyRow): ShapeRule {
+  const { kind, of } = row
   if (kind === 'number') return number
   if (kind === 'texts') return list(text)
-  if (kind === 'choice') return oneOf(of as readonly string[]) // the kind says so
+  if (kind === 'choice') return oneOf(choicesOf(row))
   if (kind !== 'table' && kind !== 'tables') return text
-  const inside = of ? tableOf(of as RowTable) : isTable // and so here
+  const inside = of ? tableOf(of as RowTable) : isTable // the kind says so
   return kind === 'table' ? inside : list(inside)
 }
 
@@ -408,8 +409,7 @@ function mustBe(what: string, holds: (value: unknown) => boolean): ShapeRule {
 }
 
 function oneOf(names: readonly string[]): ShapeRule {
-  const what = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
-  return mustBe(what, (value) => names.includes(String(value)))
+  return mustBe(eitherOf(names), (value) => names.includes(String(value)))
 }
 
 /** A list of such values. */

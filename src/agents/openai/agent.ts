@@ -21,7 +21,7 @@ import { namesOf } from '../guards/built-in.ts'
 import type { GuardPlace } from '../guards/check.ts'
 import type { Guards } from '../guards/guard.ts'
 import { guardedAnswer, ownGuards } from '../guards/with-guards.ts'
-import { type ModelHistory, modelDefaults, modelOptions } from '../model-config.ts'
+import { type ModelHistory, modelOptions, modelRows } from '../model-config.ts'
 import { checkedAnswer, type OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
 import {
@@ -208,7 +208,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
       name,
       parallelToolCalls,
       responseFormat,
-      maxToolRounds = modelDefaults.maxToolRounds,
+      maxToolRounds = modelRows.maxToolRounds.default,
     } = this.#options
     const asked = askWithSchema(message, turn.outputSchema, responseFormat)
     await checkFiles(this.#guard, message, turn.signal)
@@ -243,7 +243,8 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     progress: ChatProgress,
   ): Promise<readonly ChatMessage[]> {
     const { id, name, systemPrompt } = this.#options
-    const { maxHistory = modelDefaults.maxHistory, history = modelDefaults.history } = this.#options
+    const { maxHistory = modelRows.maxHistory.default, history = modelRows.history.default } =
+      this.#options
     const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
     const reader = { id, name, client, sampling, maxHistory, history, clock }
     const { summary, messages: heard, spent } = await readHistory(turn, reader)

@@ -8,7 +8,7 @@ import {
 import type { Json, JsonObject, Message, Part, RawPart, UrlPart } from '../../protocol/types.ts'
 import { type Fields, isFields, type Mutable } from '../../shared/json.ts'
 import { trimEnd } from '../../shared/text.ts'
-import { modelDefaults, type ResponseFormat } from '../model-config.ts'
+import { modelRows, type ResponseFormat } from '../model-config.ts'
 import { withSchemaInWords } from '../output/tries.ts'
 import type { ModelToolCall } from '../tools.ts'
 
@@ -342,7 +342,7 @@ export function bringsHistory(message: Message): boolean {
 export function askWithSchema(
   message: Message,
   schema: JsonObject | undefined,
-  wanted: ResponseFormat = modelDefaults.responseFormat,
+  wanted: ResponseFormat = modelRows.responseFormat.default,
 ): { readonly message: Message; readonly format: { readonly response_format?: ChatFormat } } {
   if (!schema) return { message, format: {} }
   const isObject = schema.type === 'object'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { CapabilityDetail, Proficiency } from '../../protocol/card.ts'
 import type { AgentProvider } from '../../protocol/types.ts'
-import { type Rows, row } from '../../shared/rows.ts'
+import { eitherOf, type Rows, row } from '../../shared/rows.ts'
 import {
   firstVersion,
   memberRows,
@@ -177,8 +177,8 @@ export const teamSchema: z.ZodType<TeamConfig> = teamTable.transform(
       context.addIssue({ code: 'custom', path: [...path], message }),
     )
     if (!scheduler) return z.NEVER
-    const team = toCamelCase({ ...keys, proficiencies: skills })
-    return { agents: [], ...team, scheduler } as unknown as TeamConfig // by its rows
+    const team = toCamelCase({ ...keys, agents: keys.agents ?? [], proficiencies: skills })
+    return { ...(team as Omit<TeamConfig, 'scheduler'>), scheduler } // by its rows
   },
 )
 
@@ -192,8 +192,7 @@ function toScheduler(
   said.delete(undefined)
   const [mode] = said
   if (said.size > 1) refuse(['mode'], `contradicts the tables below it (${[...said].join(', ')})`)
-  else if (mode === undefined)
-    refuse([], `needs a mode: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)}`)
+  else if (mode === undefined) refuse([], `needs a mode: ${eitherOf(modes)}`)
   else return readers[mode](team, refuse)
   return undefined
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../protocol/types.ts'
 import type { Fields } from '../../shared/json.ts'
-import type { Row, Rows } from '../../shared/rows.ts'
+import { choicesOf, type KeyRow, type Rows } from '../../shared/rows.ts'
 import { toSnakeCase } from '../../shared/text.ts'
 import type { Unplaced } from './locate.ts'
 
@@ -92,7 +92,7 @@ export function tableOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): z.ZodType<T>
 /** The keys of a table by its rows, for a table that has others beside them. */
 export function keysOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): Keys<T> {
   const schemas: Readonly<Record<string, z.ZodType | undefined>> = own
-  const keys = Object.entries<Row>(rows).map(([key, row]) => {
+  const keys = Object.entries<KeyRow>(rows).map(([key, row]) => {
     const { description, examples, required, deprecated } = row
     const schema = schemas[key] ?? schemaOf(row)
     const facts = { description, default: row.default, examples, deprecated }
@@ -111,20 +111,20 @@ export function toCamelCase(table: Readonly<Record<string, unknown>>): Record<st
 }
 
 /** What a file may hold where a row stands for a key. */
-function schemaOf({ kind, of = [], spellings = [], min = 1, max }: Row): z.ZodType {
+function schemaOf(row: KeyRow): z.ZodType {
+  const { kind, of, spellings = [], min = 1, max } = row
   if (kind === 'table' || kind === 'tables') {
     const table = tableOf(of as Rows<Partial<Fields>>) // the kind says so
     return kind === 'table' ? table : z.array(table)
   }
-  const names = Array.isArray(of) ? of : []
-  if (kind === 'word') return word(names, spellings)
-  if (kind === 'choice') return z.enum(names)
+  if (kind === 'word') return word(choicesOf(row), spellings)
+  if (kind === 'choice') return z.enum(choicesOf(row))
   if (kind === 'count') return max === undefined ? z.int().min(min) : z.int().min(min).max(max)
   return simple[kind]
 }
 
 const simple: Readonly<
-  Record<Exclude<Row['kind'], 'table' | 'tables' | 'word' | 'choice' | 'count'>, z.ZodType>
+  Record<Exclude<KeyRow['kind'], 'table' | 'tables' | 'word' | 'choice' | 'count'>, z.ZodType>
 > = {
   text: filledText,
   anyText: z.string(),
