@@ -315,13 +315,17 @@ class Pace {
     this.#hasAccepted = true
   }
 
-  /** Begins a request: at once, or in a later iteration of the event loop where this one has no time left for it. */
-  beginRequest(begin: () => void): void {
-    if (this.#waiting.length === 0 && this.#mayBegin()) begin()
-    else if (this.#waiting.push(begin) === 1) soon(this.#beginNext)
+  /** Whether a request may begin at once; else it is to begin `later`. */
+  mayBegin(): boolean {
+    return this.#waiting.length === 0 && this.#hasTime()
   }
 
-  #mayBegin(): boolean {
+  /** Begins a request in a later iteration of the event loop, behind those that wait already. */
+  later(begin: () => void): void {
+    if (this.#waiting.push(begin) === 1) soon(this.#beginNext)
+  }
+
+  #hasTime(): boolean {
     if (this.#begunAt !== undefined)
       return !this.#defers && systemClock.elapsed() - this.#begunAt < paceMs.begin
     this.#start() // the first of an iteration needs no further look at the clock
@@ -348,7 +352,7 @@ class Pace {
   #beginWaiting(): void {
     let next = 0
     try {
-      while (next < this.#waiting.length && this.#mayBegin()) this.#waiting[next++]?.()
+      while (next < this.#waiting.length && this.#hasTime()) this.#waiting[next++]?.()
     } finally {
       this.#waiting = this.#waiting.slice(next)
       if (this.#waiting.length > 0) soon(this.#beginNext)

@@ -10,6 +10,12 @@ function hold(ms: number): void {
 
 const iteration = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+/** As the server begins a request: at once or later. */
+function beginRequest(begin: () => void): void {
+  if (pace.mayBegin()) begin()
+  else pace.later(begin)
+}
+
 test('requests begin for 5 ms of an iteration, and the others in the next ones, in their order', async () => {
   await iteration()
   const begun: string[] = []
@@ -17,24 +23,24 @@ test('requests begin for 5 ms of an iteration, and the others in the next ones, 
     begun.push(name)
     hold(6)
   }
-  for (const name of ['a', 'b', 'c']) pace.beginRequest(request(name))
+  for (const name of ['a', 'b', 'c']) beginRequest(request(name))
   expect(begun).toEqual(['a'])
   await iteration()
   expect(begun).toEqual(['a', 'b'])
   await iteration()
   expect(begun).toEqual(['a', 'b', 'c'])
-  pace.beginRequest(request('d'))
+  beginRequest(request('d'))
   while (begun.length < 4) await iteration()
   expect(begun).toEqual(['a', 'b', 'c', 'd'])
 })
 
 test('after a long iteration requests and long work wait while connections come, but not for ever', async () => {
   const isDeferred = async (): Promise<boolean> => {
-    pace.beginRequest(() => hold(12))
+    beginRequest(() => hold(12))
     pace.connectionAccepted()
     await iteration()
     const done: string[] = []
-    pace.beginRequest(() => done.push('request'))
+    beginRequest(() => done.push('request'))
     void myTurn().then(() => done.push('long work'))
     const atOnce = [...done]
     while (done.length < 2) {
@@ -50,9 +56,9 @@ test('after a long iteration requests and long work wait while connections come,
   // Without connections nothing waits, however long an iteration was.
   await iteration()
   await iteration()
-  pace.beginRequest(() => hold(12))
+  beginRequest(() => hold(12))
   await iteration()
   const done: string[] = []
-  pace.beginRequest(() => done.push('request'))
+  beginRequest(() => done.push('request'))
   expect(done).toEqual(['request'])
 })
