@@ -16,11 +16,8 @@ export class Hub {
   }
 
   /** Watches a task's log from after a sequence number. The watcher is live when this returns: nothing is missed. */
-  watch(taskId: string, options: WatcherOptions): Watcher {
-    const watcher = new LogWatcher(options, {
-      read: (after, limit) => this.#store.records(taskId, after, limit),
-      leave: () => this.#forget(taskId, watcher),
-    })
+  watch(taskId: string, options: WatcherOptions): LogWatcher {
+    const watcher = new LogWatcher(this, taskId, options)
     if (this.#closed) watcher.end()
     else {
       const set = this.#watchers.get(taskId)
@@ -76,7 +73,13 @@ export class Hub {
     this.#followed.clear()
   }
 
-  #forget(taskId: string, watcher: LogWatcher): void {
+  /** Reads a page of a task's log, for a watcher that is behind. */
+  read(taskId: string, after: number, limit: number): Promise<readonly LogRecord[]> {
+    return this.#store.records(taskId, after, limit)
+  }
+
+  /** A watcher's reader has left, or has seen everything. */
+  forget(taskId: string, watcher: LogWatcher): void {
     const set = this.#watchers.get(taskId)
     set?.delete(watcher)
     if (set?.size !== 0) return
@@ -99,27 +102,6 @@ interface WatcherOptions {
   isLast(record: LogRecord): boolean | Error
 }
 
-/** One reader of a task's log: pushed to by the hub, read as an EventStream by a binding. */
-interface Watcher extends EventStream {
-  push(records: readonly LogRecord[]): void
-  /** Says that the log has grown to this sequence number elsewhere: what is new is read from there. */
-  grown(version: number): void
-  /** Looks into the log for what may have come unheard. */
-  look(): void
-  /** Shows something that is not in the log (a Message that answers without a task) and ends. */
-  finish(item: Sequenced): void
-  /** Ends after what is already waiting; with a fault, the reader gets the fault. */
-  end(fault?: Error): void
-  /** Whether the reader has left or the stream is over. */
-  readonly ended: boolean
-}
-
-/** What a watcher needs of its hub. */
-interface WatcherHost {
-  read(after: number, limit: number): Promise<readonly LogRecord[]>
-  leave(): void
-}
-
 /** Beyond this many waiting records, a slow reader is dropped to reading the log: memory stays bounded. */
 const maxWaiting = 256
 
@@ -134,14 +116,17 @@ const firstPage = 16
 const finished: IteratorResult<readonly Sequenced[]> = { done: true, value: undefined }
 
 /**
+ * One reader of a task's log: pushed to by the hub, read as an EventStream by a binding.
+ *
  * Sequence numbers have no gaps, so a watcher knows what it misses: a batch that does not continue its position,
  * or more waiting than the bound, sends it back to the log, and it is live again once it has caught up.
  * A class, not closures: one is made per stream.
  */
-class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
+class LogWatcher implements EventStream, AsyncIterator<readonly Sequenced[]> {
+  readonly #hub: Hub
+  readonly #taskId: string
   readonly #show: WatcherOptions['show']
   readonly #isLast: WatcherOptions['isLast']
-  readonly #host: WatcherHost
   #position: number
   #published: number
   #behind: boolean
@@ -154,18 +139,19 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
   #left = false
   #wake: (() => void) | undefined
 
-  constructor(options: WatcherOptions, host: WatcherHost) {
+  constructor(hub: Hub, taskId: string, options: WatcherOptions) {
+    this.#hub = hub
+    this.#taskId = taskId
     // Not the options as a whole: the task that a stream begins with goes when it is told.
     this.#show = options.show
     this.#isLast = options.isLast
-    this.#host = host
     this.#position = options.after
     this.#published = options.after
     this.#behind = options.replay
     this.#extra = options.first ? [options.first] : []
   }
 
-  get ended(): boolean {
+  get #ended(): boolean {
     return this.#over || this.#left
   }
 
@@ -175,30 +161,34 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
 
   push(records: readonly LogRecord[]): void {
     const last = records.at(-1)
-    if (this.ended || !last) return
+    if (this.#ended || !last) return
     this.#published = Math.max(this.#published, last.seq)
     if (!this.#behind) this.#enqueue(records)
     this.#rouse()
   }
 
+  /** Another replica has stored the log up to this sequence number: what is new is read from the store. */
   grown(version: number): void {
-    if (this.ended || version <= (this.#waiting.at(-1)?.seq ?? this.#position)) return
+    if (this.#ended || version <= (this.#waiting.at(-1)?.seq ?? this.#position)) return
     this.#published = Math.max(this.#published, version)
     this.look()
   }
 
+  /** Reads the log for what may have been stored without an announcement. */
   look(): void {
-    if (this.ended) return
+    if (this.#ended) return
     this.#behind = true
     this.#taken()
     this.#rouse()
   }
 
+  /** Shows something that is not in the log (a Message that answers without a task) and ends. */
   finish(item: Sequenced): void {
     this.#extra.push(item)
     this.end()
   }
 
+  /** Ends after what is already waiting; with an error, the reader gets the error. */
   end(fault?: Error): void {
     this.#over = true
     this.#fault ??= fault
@@ -249,7 +239,7 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
   /** A page of the log, while behind. */
   async #read(): Promise<readonly LogRecord[]> {
     const asked = this.#page
-    const records = await this.#host.read(this.#position, asked)
+    const records = await this.#hub.read(this.#taskId, this.#position, asked)
     const some = firstOf(records)
     // Heavy records are asked for a few at a time: what is not shown would be read again.
     this.#page = some.length < records.length ? some.length : Math.min(asked * 2, page)
@@ -287,7 +277,7 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
     if (this.#left) return finished
     this.#left = true
     this.#waiting = []
-    this.#host.leave()
+    this.#hub.forget(this.#taskId, this)
     this.#rouse()
     return finished
   }
