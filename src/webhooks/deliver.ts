@@ -27,11 +27,11 @@ import { type Dispatcher, errors, request } from 'undici'
 import type { Guard } from '../network/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamResponse, Task } from '../protocol/types.ts'
-import { backoffMs, type RetryRules, retry, retryAfterMs } from '../shared/async.ts'
+import { backoffMs, retry, retryAfterMs } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
-import type { Logger } from '../shared/log.ts'
 import { checkOptions } from '../shared/options.ts'
 import type { PushConfigRecord } from '../store/store.ts'
+import type { DeliveryContext } from './webhooks.ts'
 
 /** One event on its way to one webhook. */
 export interface Delivery {
@@ -245,7 +245,7 @@ export interface Signing {
 }
 
 /** The value of the signature header. */
-export function signBody({ secret, body, now }: Signing): string {
+function signBody({ secret, body, now }: Signing): string {
   const seconds = Math.floor(now / 1000)
   return `t=${seconds},v1=${digest(secret, seconds, body).toString('hex')}`
 }
@@ -380,26 +380,18 @@ export const standardRetry: RetryPolicy = {
  * A stop ends the waiting, not the work: what was begun before it is still tried once.
  */
 export async function persist(
-  context: {
-    readonly clock: Clock
-    readonly log: Logger
-    readonly random: () => number
-    readonly retry: RetryPolicy
-  },
+  { clock, log, random, retry: policy }: DeliveryContext,
   stop: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> {
-  const { clock, log, random } = context
-  const { firstDelayMs: baseMs, maxDelayMs: maxMs } = context.retry
-  const rules: RetryRules = {
-    clock,
-    signal: stop,
-    delay(error, faults) {
-      if (stop.aborted) return undefined
-      log.error({ error, faults }, 'webhooks could not use the store')
-      return backoffMs(faults, { baseMs, maxMs, random })
-    },
+  const { firstDelayMs: baseMs, maxDelayMs: maxMs } = policy
+  const delay = (error: unknown, faults: number): number | undefined => {
+    if (stop.aborted) return undefined
+    log.error({ error, faults }, 'webhooks could not use the store')
+    return backoffMs(faults, { baseMs, maxMs, random })
   }
   // Tries do not run out, so only a stop gets here.
-  await retry(work, rules).catch((error) => log.debug({ error }, 'webhook work broken off'))
+  await retry(work, { clock, signal: stop, delay }).catch((error) =>
+    log.debug({ error }, 'webhook work broken off'),
+  )
 }

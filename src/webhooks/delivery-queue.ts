@@ -15,30 +15,9 @@ import type {
   StoredTask,
   Write,
 } from '../store/store.ts'
-import {
-  type Deliver,
-  type DeliveryOutcome,
-  type EncodeWebhook,
-  persist,
-  type RetryPolicy,
-  type WebhookPayload,
-} from './deliver.ts'
-import type { FreePlace, PrincipalOf, Slots } from './delivery-slots.ts'
-
-/** What the delivery queue of a webhook works with. */
-export interface DeliveryContext {
-  readonly store: Store
-  readonly deliver: Deliver
-  readonly encode: EncodeWebhook
-  readonly slots: Slots
-  readonly principalOf: PrincipalOf
-  readonly retry: RetryPolicy
-  readonly clock: Clock
-  readonly log: Logger
-  readonly memory: AttemptMemory
-  /** A number in [0, 1). */
-  readonly random: () => number
-}
+import { type DeliveryOutcome, persist, type WebhookPayload } from './deliver.ts'
+import type { FreePlace } from './delivery-slots.ts'
+import type { DeliveryContext } from './webhooks.ts'
 
 /** Which webhook: its delivery queue is found by this. */
 interface WebhookKey {

@@ -16,7 +16,6 @@ import {
 } from './deliver.ts'
 import {
   AttemptMemory,
-  type DeliveryContext,
   type DeliveryHistory,
   DeliveryQueues,
   redriveLetter,
@@ -100,7 +99,7 @@ export interface DeliverySettings extends DeliveryRules {
  */
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { store, graceMs = 5_000 } = options
-  const context = new DeliveryParts(options)
+  const context = new DeliveryContext(options)
   const queues = new DeliveryQueues(context, (taskId) => look(taskId, false))
   const lookup = new WebhookLookup(context, queues)
   let closing: Promise<void> | undefined
@@ -140,11 +139,12 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
 }
 
 /** What deliveries share. What only an attempt needs is made with the first one: most servers call no webhook. */
-class DeliveryParts implements DeliveryContext {
+export class DeliveryContext {
   readonly store: Store
   readonly encode: EncodeWebhook
   readonly clock: Clock
   readonly log: Logger
+  /** A number in [0, 1). */
   readonly random: () => number
   readonly memory: AttemptMemory
   readonly retry: RetryPolicy
