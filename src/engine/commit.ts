@@ -1,5 +1,5 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
-import { backoffMs, soon, wait } from '../shared/async.ts'
+import { backoffMs, retry, soon, wait } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { TasksLocked, taskIdOf } from '../store/documents.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
@@ -72,10 +72,9 @@ export class Committer {
   /** Commits other writes along with the tasks'. They are small, so they count against no principal. */
   write(writes: readonly Write[]): Promise<readonly WriteResult[]> {
     return new Promise((resolve, reject) => {
-      const [commitBytes, principal] = [0, '']
-      const source = {
-        commitBytes,
-        principal,
+      const source: CommitSource = {
+        commitBytes: 0,
+        principal: '',
         reduce: () => writes,
         stored: resolve,
         refused: reject,
@@ -227,18 +226,16 @@ class DelayedCommits {
   }
 
   async #retry(source: CommitSource, writes: readonly Write[]): Promise<void> {
-    let end = (): void => {}
-    for (let failures = 1; ; failures++) {
-      await wait(this.#clock, backoffMs(failures, lockBackoff))
-      try {
-        const results = await this.#store.commit(writes)
-        end = () => source.stored(results)
-      } catch (thrown) {
-        if (thrown instanceof TasksLocked) continue
-        end = () => source.refused(toStoreError(thrown))
-      }
-      break
-    }
+    const clock = this.#clock
+    await wait(clock, backoffMs(1, lockBackoff)) // the first try was part of a commit
+    const end = await retry(() => this.#store.commit(writes), {
+      clock,
+      delay: (thrown, failures) =>
+        thrown instanceof TasksLocked ? backoffMs(failures + 1, lockBackoff) : undefined,
+    }).then(
+      (results) => () => source.stored(results),
+      (thrown) => () => source.refused(toStoreError(thrown)),
+    )
     const isDirty = this.#waiting.get(source)?.isDirty
     this.#waiting.delete(source)
     try {
