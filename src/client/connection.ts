@@ -1,7 +1,7 @@
 import { ranchBinding } from '../bindings/dialects/ranch-card.ts'
 import type { HttpSend } from '../bindings/http.ts'
 import { chooseInterface, toMajorMinor } from '../protocol/card.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, hasCode } from '../protocol/errors.ts'
 import { declaresIdempotency } from '../protocol/extensions.ts'
 import { type Dispatch, type Middleware, operations, tenantHeader } from '../protocol/operations.ts'
 import type { AgentCard, AgentInterface } from '../protocol/types.ts'
@@ -182,7 +182,7 @@ class SessionCard {
 
 /** A server that says that it has no card will not have one in a moment. */
 function mayAppear(error: unknown): boolean {
-  return isPassing(error) && !(error instanceof A2AError && error.code === 'agentUnavailable')
+  return isPassing(error) && !hasCode(error, 'agentUnavailable')
 }
 
 /** Where the card is looked for: the server's URL, or what is left of an endpoint without its usual path. */
@@ -397,9 +397,7 @@ function firstThatConnects(dispatches: readonly Dispatch[]): Dispatch {
       try {
         return await dispatch(name, request, call)
       } catch (error) {
-        const isUnheard =
-          isConnectFailure(error) ||
-          (error instanceof A2AError && error.code === 'versionNotSupported')
+        const isUnheard = isConnectFailure(error) || hasCode(error, 'versionNotSupported')
         if (tries >= dispatches.length || !isUnheard) throw error
         // Calls that fail together move on together, not one place each.
         if (current === index) current = (index + 1) % dispatches.length

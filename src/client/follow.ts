@@ -1,5 +1,5 @@
 import { UnreadableEvent } from '../bindings/client-wire.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, hasCode } from '../protocol/errors.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import type { Call, EventStream, Sequenced } from '../protocol/operations.ts'
 import { answerParts, isTerminal, readableText, textOf } from '../protocol/task.ts'
@@ -234,8 +234,7 @@ async function taskOf(
   try {
     return await agent.get(id, options)
   } catch (error) {
-    if (hasNoStreams(error) || (error instanceof A2AError && error.code === 'taskNotFound'))
-      return undefined
+    if (hasNoStreams(error) || hasCode(error, 'taskNotFound')) return undefined
     throw error
   }
 }
@@ -262,7 +261,7 @@ async function throughOutages<T>(
 
 /** Whether the way to the agent failed. An agent without a card is there, and will have none in a moment. */
 export function isOutage(error: unknown): boolean {
-  return isPassing(error) && !(error instanceof A2AError && error.code === 'agentUnavailable')
+  return isPassing(error) && !hasCode(error, 'agentUnavailable')
 }
 
 /** Streams until the task is settled or the agent turns out to have no streams. */
@@ -396,7 +395,7 @@ class QuietCheck {
       if (showsLife(task.status.state)) onContact?.('answered')
       if (this.#isMissed(task)) this.#leave.abort(new MissedEnd(task))
     } catch (error) {
-      if (error instanceof A2AError && error.code === 'taskNotFound') this.#leave.abort(error)
+      if (hasCode(error, 'taskNotFound')) this.#leave.abort(error)
       // An agent that cannot be polled may still stream.
       if (!isOutage(error)) return
       // Out of reach: then the stream breaks too, sooner or later.
@@ -535,7 +534,7 @@ class Breaks {
 
 /** A peer that does not answer in time is silent, not out of reach. */
 function isTimeout(error: unknown): boolean {
-  return error instanceof A2AError && error.code === 'timeout'
+  return hasCode(error, 'timeout')
 }
 
 /** How a task is asked for until it is done. */

@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import { A2AError } from '../protocol/errors.ts'
+import type { A2AError } from '../protocol/errors.ts'
 import { type AuthContext, anonymous, type Call, type EventStream } from '../protocol/operations.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
@@ -25,6 +25,7 @@ import {
   overloaded,
   shuttingDown,
   TaskMoved,
+  taskNotCancelable,
   taskNotFound,
 } from './errors.ts'
 import { createTaskFace, LiveTasks } from './live-tasks.ts'
@@ -39,7 +40,7 @@ import type { TurnQueue } from './turn-queue.ts'
 import { Callbacks, isTurnEnd, type SubscriptionStart, watchTask } from './watch.ts'
 
 /** What an engine is made of. */
-export interface EngineOptions {
+interface EngineOptions {
   readonly agent: Agent
   /** The id that the agent's tasks are stored under. */
   readonly agentId: string
@@ -195,10 +196,7 @@ export class Engine {
     )
     if (!task) throw taskNotFound(id)
     const { state } = task.status
-    if (state !== 'TASK_STATE_CANCELED')
-      throw new A2AError('taskNotCancelable', `Task ${id} is ${state}`, {
-        metadata: { taskId: id },
-      })
+    if (state !== 'TASK_STATE_CANCELED') throw taskNotCancelable(id, state)
     return task
   }
 

@@ -71,6 +71,11 @@ export function taskNotFound(id: string): A2AError {
   return new A2AError('taskNotFound', `Task not found: ${id}`, { metadata: { taskId: id } })
 }
 
+/** The task has ended, so there is nothing to cancel. */
+export function taskNotCancelable(id: string, state: TaskState): A2AError {
+  return new A2AError('taskNotCancelable', `Task ${id} is ${state}`, { metadata: { taskId: id } })
+}
+
 /** The process is about to stop: nothing more begins. */
 export function shuttingDown(): A2AError {
   return new A2AError('unavailable', 'The server is shutting down', { retryAfterSeconds: 5 })

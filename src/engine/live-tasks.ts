@@ -1,4 +1,4 @@
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, hasCode } from '../protocol/errors.ts'
 import { parseTask } from '../protocol/schema.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
@@ -316,7 +316,7 @@ export function createTaskFace(engine: Engine, scope: Scope): FullTaskStore {
       try {
         return copyOf(await engine.get(id, scope))
       } catch (error) {
-        if (error instanceof A2AError && error.code === 'taskNotFound') return undefined
+        if (hasCode(error, 'taskNotFound')) return undefined
         throw error
       }
     },

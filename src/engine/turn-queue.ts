@@ -199,11 +199,11 @@ export class TurnQueue {
     }
   }
 
-  #hasSlotFor(share: Share | undefined): boolean {
+  #hasSlotFor(share: PrincipalShare | undefined): boolean {
     return this.#running < this.#slots && this.#mayHold(share)
   }
 
-  #mayHold(share: Share | undefined): boolean {
+  #mayHold(share: PrincipalShare | undefined): boolean {
     return !share || share.running < this.#slotsEach
   }
 
@@ -270,7 +270,7 @@ export class Ticket {
   readonly isCounted: boolean
   readonly #queue: TurnQueue
   /** What its principal has; undefined for callers without a name. */
-  share: Share | undefined
+  share: PrincipalShare | undefined
   state: State = 'new'
   /** By the observer's clock; negative before. */
   enteredAt = -1
@@ -322,7 +322,7 @@ export class Ticket {
 }
 
 /** What one principal has of what all share. */
-interface Share {
+interface PrincipalShare {
   readonly principal: string
   /** Its slots. */
   running: number
@@ -339,10 +339,10 @@ interface Share {
  * stays while it is empty, until another one is found: most requests come from where the last one came.
  */
 class Shares {
-  readonly #all = new Registry<Share>()
-  #last: Share | undefined
+  readonly #all = new Registry<PrincipalShare>()
+  #last: PrincipalShare | undefined
 
-  find(principal: string): Share | undefined {
+  find(principal: string): PrincipalShare | undefined {
     if (this.#last?.principal === principal) return this.#last
     if (principal === '') return undefined
     const share = this.#all.get(principal)
@@ -351,7 +351,7 @@ class Shares {
   }
 
   /** The share of a principal, from now on. */
-  take(principal: string): Share | undefined {
+  take(principal: string): PrincipalShare | undefined {
     const known = this.find(principal)
     if (known || principal === '') return known
     const share = { principal, running: 0, waiting: 0, bytes: 0, turns: 0 }
@@ -361,12 +361,12 @@ class Shares {
   }
 
   /** Forgets a share that holds nothing any more. */
-  tidy(share: Share): void {
+  tidy(share: PrincipalShare): void {
     if (share.turns === 0 && share.bytes === 0 && share !== this.#last)
       this.#all.delete(share.principal)
   }
 
-  #look(share: Share): void {
+  #look(share: PrincipalShare): void {
     const before = this.#last
     this.#last = share
     if (before) this.tidy(before)

@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/engine.ts'
-import { A2AError, toA2AError } from '../protocol/errors.ts'
+import { A2AError, hasCode, toA2AError } from '../protocol/errors.ts'
 import {
   type AuthContext,
   anonymous,
@@ -208,20 +208,16 @@ async function findFormer<N extends OperationName>(
   missed: unknown,
 ): Promise<ResultOf<N>> {
   // A message to a task of an agent that is gone would be rejected.
-  const mayMove = operations[name].takes !== 'message' && isNotFound(missed)
+  const mayMove = operations[name].takes !== 'message' && hasCode(missed, 'taskNotFound')
   for (const service of (mayMove && former?.()) || []) {
     if (!reachesAgent(call.auth, agentIdOf(service))) continue
     try {
       return await service.handlers[name](service, request, call)
     } catch (thrown) {
-      if (!isNotFound(thrown)) throw thrown
+      if (!hasCode(thrown, 'taskNotFound')) throw thrown
     }
   }
   throw missed
-}
-
-function isNotFound(thrown: unknown): boolean {
-  return thrown instanceof A2AError && thrown.code === 'taskNotFound'
 }
 
 function agentIdOf({ engine }: Service): string {

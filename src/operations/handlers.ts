@@ -1,8 +1,9 @@
 import { withoutSecrets } from '../agents/guards/secrets.ts'
+import { taskNotCancelable } from '../engine/errors.ts'
 import type { SendResult } from '../engine/queued-messages.ts'
 import { toShownEntry } from '../engine/watch.ts'
 import { mediaTypeOf, takesPart } from '../protocol/card.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, hasCode } from '../protocol/errors.ts'
 import { traceExtension, whyExtension } from '../protocol/extensions.ts'
 import { explainError, failureOf } from '../protocol/failure.ts'
 import {
@@ -131,9 +132,13 @@ async function mustDeliver(
   webhook: TaskPushNotificationConfig,
 ): Promise<void> {
   const card = await agent.card()
-  if (card.capabilities.pushNotifications !== true || !webhooks)
-    throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
+  if (card.capabilities.pushNotifications !== true || !webhooks) throw noPushNotifications()
   webhooks.check(webhook, 'configuration.taskPushNotificationConfig')
+}
+
+/** The error of an agent without webhooks. */
+export function noPushNotifications(): A2AError {
+  return new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
 }
 
 function meantTask(
@@ -277,14 +282,14 @@ function withArtifacts(task: Task, include: boolean): Task {
 }
 
 /** A cursor as an opaque string: base64url of its timestamp and id. */
-export function toPageToken({ timestamp, id }: TaskCursor): string {
+function toPageToken({ timestamp, id }: TaskCursor): string {
   const bytes = new TextEncoder().encode(`${timestamp}\n${id}`)
   const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
 /** @throws A2AError `invalidParams` for what is no page token of ours. */
-export function fromPageToken(token: string): TaskCursor {
+function fromPageToken(token: string): TaskCursor {
   try {
     const text = atob(token.replaceAll('-', '+').replaceAll('_', '/'))
     const decoded = new TextDecoder().decode(Uint8Array.from(text, (char) => char.charCodeAt(0)))
@@ -319,10 +324,7 @@ async function mustBeCancelable(
   scope: Scope,
 ): Promise<void> {
   const { status } = await engine.get(id, scope)
-  if (status.state === 'TASK_STATE_CANCELED')
-    throw new A2AError('taskNotCancelable', `Task ${id} is ${status.state}`, {
-      metadata: { taskId: id },
-    })
+  if (status.state === 'TASK_STATE_CANCELED') throw taskNotCancelable(id, status.state)
 }
 
 /** Watches a task from here on, or from `Last-Event-ID` (specification §3.1.6). */
@@ -411,8 +413,7 @@ async function mustFind(
   request: { readonly taskId: string; readonly tenant?: string | undefined },
   call: CheckedCall,
 ): Promise<{ readonly webhooks: PushConfigs; readonly scope: Scope }> {
-  if (!webhooks)
-    throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
+  if (!webhooks) throw noPushNotifications()
   const scope = engine.scopeOf(request.tenant, call.auth)
   await engine.get(request.taskId, scope)
   return { webhooks, scope }
@@ -463,7 +464,7 @@ async function exists(find: FindTask, id: string): Promise<boolean> {
     await find(id)
     return true
   } catch (error) {
-    if (error instanceof A2AError && error.code === 'taskNotFound') return false
+    if (hasCode(error, 'taskNotFound')) return false
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import { shuttingDown } from '../engine/errors.ts'
 import { A2AError } from '../protocol/errors.ts'
 import {
   type Dispatch,
@@ -22,6 +23,7 @@ import {
   getExtendedAgentCard,
   knownTaskId,
   mustBeSendable,
+  noPushNotifications,
   trimHistory,
   trimStream,
   withKnownTask,
@@ -35,20 +37,14 @@ export interface Keeper {
   close(deadlineMs: number): Promise<void>
 }
 
-/** What a keeper is made of. */
-interface KeeperOptions {
-  /** The agent's operations as they are now. */
-  dispatch(): Dispatch
-  readonly clock: Clock
-  readonly logger: Logger
-}
-
 /**
  * Makes the way to an agent that keeps its tasks itself. Its operations pass the same gate as all others; then the agent
  * answers, under ids of its own, and says whose tasks they are. What it answers is checked as a peer's answer is.
  * Webhooks need our log, so it has none.
+ *
+ * @param dispatch Gives the agent's operations as they are now.
  */
-export function createKeeper({ dispatch, clock, logger }: KeeperOptions): Keeper {
+export function createKeeper(dispatch: () => Dispatch, clock: Clock, logger: Logger): Keeper {
   const closing = new AbortController()
   const late = new AbortController()
   const pending = new Set<Promise<unknown>>()
@@ -91,10 +87,6 @@ export function createKeeper({ dispatch, clock, logger }: KeeperOptions): Keeper
       callOff()
     },
   }
-}
-
-function shuttingDown(): A2AError {
-  return new A2AError('unavailable', 'The server is shutting down', { retryAfterSeconds: 5 })
 }
 
 /** Brings a request to the agent, and its answer back. */
@@ -175,7 +167,7 @@ function trimmed(answer: unknown, length: number | undefined): unknown {
 }
 
 async function noWebhooks(): Promise<never> {
-  throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
+  throw noPushNotifications()
 }
 
 /** Who can end a stream besides its source. */

@@ -168,6 +168,11 @@ export function errorRow(code: ErrorCode): ErrorRow {
   return table[code]
 }
 
+/** Whether a thrown value is the error with this code. */
+export function hasCode(thrown: unknown, code: ErrorCode): thrown is A2AError {
+  return thrown instanceof A2AError && thrown.code === code
+}
+
 /** The A2AError that a thrown value is, or `internal` around what is not one: a bug never shows itself to a peer. */
 export function toA2AError(thrown: unknown): A2AError {
   if (thrown instanceof A2AError) return thrown

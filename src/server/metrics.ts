@@ -1,7 +1,7 @@
 import type { Agent, AgentEvent, AgentReply, Turn } from '../agents/agent.ts'
 import { wrapAgent } from '../agents/wrap.ts'
 import type { HttpReply } from '../bindings/http.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { hasCode } from '../protocol/errors.ts'
 import { addUsage, toAmounts, type Usage, usageOf } from '../protocol/extensions.ts'
 import type { OperationName } from '../protocol/operations.ts'
 import type { JsonObject, TaskState } from '../protocol/types.ts'
@@ -386,7 +386,7 @@ class ToldTurn {
     if (!this.#failed) return this.#state.replace('TASK_STATE_', '').toLowerCase()
     const { aborted, reason } = this.#turn.signal
     if (!aborted) return 'failed'
-    return reason instanceof A2AError && reason.code === 'taskCanceled' ? 'canceled' : 'interrupted'
+    return hasCode(reason, 'taskCanceled') ? 'canceled' : 'interrupted'
   }
 
   #tell(): void {

@@ -132,11 +132,8 @@ export class Mount {
   #handlers(): Handlers {
     if (!this.#agent.dispatch) return handlers
     const { clock, logger } = this.#server
-    this.#keeper ??= createKeeper({
-      dispatch: () => this.#agent.dispatch ?? this.dispatch,
-      clock,
-      logger,
-    })
+    const dispatch = (): Dispatch => this.#agent.dispatch ?? this.dispatch
+    this.#keeper ??= createKeeper(dispatch, clock, logger)
     return this.#keeper.handlers
   }
 }

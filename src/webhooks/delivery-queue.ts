@@ -40,7 +40,7 @@ interface WorkSwitch {
 }
 
 /** The delivery queue of one webhook. */
-interface WebhookQueue {
+interface DeliveryQueue {
   /** The log may have grown since the queue looked. */
   again: boolean
   off: WorkSwitch | undefined
@@ -50,7 +50,7 @@ interface WebhookQueue {
 export class DeliveryQueues {
   readonly #context: DeliveryContext
   readonly #ask: (taskId: string) => void
-  readonly #queues = new Map<string, WebhookQueue>()
+  readonly #queues = new Map<string, DeliveryQueue>()
   readonly #running = new Map<WorkSwitch, Promise<unknown>>()
   /** For each claim under way, the queues that have ended since it was made. */
   readonly #claims = new Set<Set<string>>()
@@ -70,7 +70,7 @@ export class DeliveryQueues {
     const queue = this.#queues.get(nameOf(key))
     if (queue) queue.again = true
     if (queue || this.#closed) return
-    const fresh: WebhookQueue = { again: false, off: undefined }
+    const fresh: DeliveryQueue = { again: false, off: undefined }
     this.#queues.set(nameOf(key), fresh)
     const [off, ended] = this.#begin((signals) => this.#serve(key, fresh, signals))
     fresh.off = off
@@ -122,7 +122,7 @@ export class DeliveryQueues {
     return [off, ended]
   }
 
-  async #serve(key: WebhookKey, queue: WebhookQueue, signals: DeliverySignals): Promise<void> {
+  async #serve(key: WebhookKey, queue: DeliveryQueue, signals: DeliverySignals): Promise<void> {
     const { store } = this.#context
     do {
       queue.again = false

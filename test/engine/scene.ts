@@ -1,6 +1,6 @@
 import type { Agent } from '../../src/agents/agent.ts'
 import { Committer } from '../../src/engine/commit.ts'
-import { Engine, type EngineOptions } from '../../src/engine/engine.ts'
+import { Engine } from '../../src/engine/engine.ts'
 import { TurnQueue } from '../../src/engine/turn-queue.ts'
 import type { Call } from '../../src/protocol/operations.ts'
 import type {
@@ -26,7 +26,7 @@ export interface EngineScene {
 /** Makes an engine for one agent; another over the same store is what a restart makes. */
 export function createEngineFor(
   agent: Agent,
-  options: Partial<EngineOptions> & { readonly slots?: number } = {},
+  options: Partial<ConstructorParameters<typeof Engine>[0]> & { readonly slots?: number } = {},
 ): EngineScene {
   const { store = createMemoryStore(), slots = 64, ...rest } = options
   const hub = new Hub(store)

@@ -3,7 +3,7 @@ import { clientCredentials } from '../../client/auth/oauth-flows.ts'
 import { A2AClient } from '../../client/client.ts'
 import { type ClientOptions, JsonRpcTransport, type SendOptions } from '../../client/config.ts'
 import { ranchBinding, ranchInfoOf, toBaseUrl } from '../../client/discovery.ts'
-import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+import { A2AError, type ErrorCode, hasCode } from '../../protocol/errors.ts'
 import { declaresIdempotency } from '../../protocol/extensions.ts'
 import type { FailureCause } from '../../protocol/failure.ts'
 import type {
@@ -147,7 +147,7 @@ class RemoteCard {
 
 /** Whether an error says that a peer answered, and has no card. */
 function isWithoutCard(error: unknown): boolean {
-  return error instanceof A2AError && error.code === 'agentUnavailable'
+  return hasCode(error, 'agentUnavailable')
 }
 
 /** What a stream begins with. Leaving it leaves the task to itself. */

@@ -1,6 +1,6 @@
 import * as oauth from 'oauth4webapi'
 import type { HttpSend } from '../../bindings/http.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError, hasCode } from '../../protocol/errors.ts'
 import { withSignal } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { isFields } from '../../shared/json.ts'
@@ -151,7 +151,7 @@ export function tokenAuth(
       return await refresh(config, refreshToken, signal)
     } catch (error) {
       // A refresh token ends too, or was used up; then the user is asked again.
-      if (error instanceof A2AError && error.code === 'unauthenticated') return obtain(signal)
+      if (hasCode(error, 'unauthenticated')) return obtain(signal)
       throw error
     }
   }

@@ -8,7 +8,7 @@ import {
 } from 'jose'
 import { refusalHeaders } from '../../bindings/call.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../bindings/http.ts'
-import { A2AError, errorRow, toA2AError } from '../../protocol/errors.ts'
+import { A2AError, errorRow, hasCode, toA2AError } from '../../protocol/errors.ts'
 import {
   type AuthContext,
   anonymous,
@@ -157,7 +157,7 @@ async function attempt(
     if (auth && auth !== anonymous) mustNameUser(auth)
     return auth
   } catch (cause) {
-    if (cause instanceof A2AError && cause.code === 'forbidden') throw cause
+    if (hasCode(cause, 'forbidden')) throw cause
     refusals.push({ name: authenticator.name, cause })
     return undefined
   }
