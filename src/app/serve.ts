@@ -34,7 +34,7 @@ import type {
 } from './config/server.ts'
 import { type ConfigVariables, serverDefaults, whenGiven } from './config/values.ts'
 import { type BuildDeps, createRoster, rosterWarnings } from './roster.ts'
-import { createGeneration, type Generation, watchConfig } from './watch.ts'
+import { Generation, watchConfig } from './watch.ts'
 
 /** How a configuration is served. What is said here comes before what the file's `[server]` table says. */
 export interface ServeOptions {
@@ -221,7 +221,7 @@ function follow(config: Config, server: Server, { options, generation }: Parts):
     env,
     deps: depsOf(options),
     async onRoster(roster, changed) {
-      const later = createGeneration(roster, logger)
+      const later = new Generation(roster, logger)
       try {
         await server.setAgents([...inOrder(later, team), ...agents])
       } catch (error) {
@@ -247,7 +247,7 @@ async function createFirst(config: Config, options: ServeOptions): Promise<Gener
   const logger = toLogger(options.logger)
   const roster = await createRoster(config, depsOf(options))
   for (const words of await rosterWarnings(roster)) logger.warn({}, words)
-  return createGeneration(roster, logger)
+  return new Generation(roster, logger)
 }
 
 function depsOf({ path, env, logger, prices }: ServeOptions): BuildDeps {

@@ -44,7 +44,7 @@ export function watchConfig(
   options: ConfigWatchOptions,
 ): () => void {
   const { clock = systemClock } = options
-  const modules = createModuleStates()
+  const modules = new ModuleStates()
   let watchers: readonly FSWatcher[] = []
   let cancelTimer: (() => void) | undefined
   let reloading: Promise<void> = Promise.resolve()
@@ -87,30 +87,25 @@ export function watchConfig(
   }
 }
 
-/** In which state modules are to be loaded. */
-interface ModuleStates {
-  /** Another state when a known file has changed; undefined as long as none has. */
-  stateOf(files: ReadonlyMap<string, string>): string | undefined
-  close(): void
-}
-
 /** All modules are loaded anew when one file has changed, so that those that share a module go on sharing it. */
-function createModuleStates(): ModuleStates {
-  const fresh = createFreshModules()
-  const known = new Map<string, string>()
-  let state: string | undefined
-  return {
-    stateOf(files) {
-      const isChanged = ([file, stamp]: readonly [string, string]): boolean =>
-        known.has(file) && known.get(file) !== stamp
-      const hasChanged = [...files].some(isChanged)
-      for (const [file, stamp] of files) known.set(file, stamp)
-      if (!hasChanged) return state
-      fresh.renew(known.keys())
-      state = newId()
-      return state
-    },
-    close: () => fresh.close(),
+class ModuleStates {
+  readonly #fresh = createFreshModules()
+  readonly #known = new Map<string, string>()
+  #state: string | undefined
+
+  /** Another state when a known file has changed; undefined as long as none has. */
+  stateOf(files: ReadonlyMap<string, string>): string | undefined {
+    const known = this.#known
+    const hasChanged = [...files].some(([file, stamp]) => (known.get(file) ?? stamp) !== stamp)
+    for (const [file, stamp] of files) known.set(file, stamp)
+    if (!hasChanged) return this.#state
+    this.#fresh.renew(known.keys())
+    this.#state = newId()
+    return this.#state
+  }
+
+  close(): void {
+    this.#fresh.close()
   }
 }
 
@@ -146,51 +141,71 @@ function byDirectory(files: readonly string[]): ReadonlyMap<string, ReadonlySet<
  * The agents of one reading of a file. A later reading takes their place; turns that run keep the agents they began
  * with, and when the last of them has ended the agents are closed.
  */
-export interface Generation {
-  readonly agents: readonly Agent[]
-  readonly ids: readonly string[]
-  get(id: string): Agent | undefined
+export class Generation {
+  readonly #roster: Roster
+  readonly #log: Logger
+  readonly #agents = new Map<string, Agent>()
+  #running = 0
+  #next: Generation | undefined
+  #closing: Promise<void> | undefined
+
+  /** It closes the roster. */
+  constructor(roster: Roster, log: Logger) {
+    this.#roster = roster
+    this.#log = log
+    const { manager } = roster
+    const ids = new Map(manager.listIds().map((id) => [manager.get(id), id]))
+    for (const agent of roster.agents) {
+      const id = ids.get(agent) ?? ''
+      this.#agents.set(id, this.#hold(agent, id))
+    }
+  }
+
+  get agents(): readonly Agent[] {
+    return [...this.#agents.values()]
+  }
+
+  get ids(): readonly string[] {
+    return [...this.#agents.keys()]
+  }
+
+  get(id: string): Agent | undefined {
+    return this.#agents.get(id)
+  }
+
   /** Whether an agent can answer now. */
-  health(id: string): Promise<Health>
+  health(id: string): Promise<Health> {
+    return this.#roster.manager.health(id)
+  }
+
   /** Gives way to the next reading; turns that have not begun go to it once these agents are closed. */
-  retire(next: Generation): void
+  retire(next: Generation): void {
+    this.#next = next
+    this.#closeIfOver()
+  }
+
   /** Closes the agents at once. May be called twice. */
-  close(): Promise<void>
-}
-
-/** Makes the generation of a roster, which it closes. */
-export function createGeneration(roster: Roster, log: Logger): Generation {
-  const served = new Map<Agent, string>()
-  for (const id of roster.manager.listIds()) {
-    const agent = roster.manager.get(id)
-    if (agent) served.set(agent, id)
-  }
-  let running = 0
-  let next: Generation | undefined
-  let closing: Promise<void> | undefined
-
-  function close(): Promise<void> {
-    closing ??= roster.close()
-    return closing
+  close(): Promise<void> {
+    this.#closing ??= this.#roster.close()
+    return this.#closing
   }
 
-  function closeIfOver(): void {
-    if (running > 0 || !next) return
-    close().catch((err: unknown) => log.warn({ err }, 'Replaced agents did not close'))
+  #closeIfOver(): void {
+    if (this.#running > 0 || !this.#next) return
+    this.close().catch((err: unknown) => this.#log.warn({ err }, 'Replaced agents did not close'))
   }
 
-  function hold(agent: Agent): Agent {
-    const id = served.get(agent) ?? ''
-    const priced = roster.prices ? withPrices(agent, roster.prices) : agent
-    return wrapAgent(priced, {
-      process(ask, message, turn) {
-        if (closing) return heirOf(id).process(message, turn)
-        running++
+  #hold(agent: Agent, id: string): Agent {
+    const { prices } = this.#roster
+    return wrapAgent(prices ? withPrices(agent, prices) : agent, {
+      process: (ask, message, turn) => {
+        if (this.#closing) return this.#heirOf(id).process(message, turn)
+        this.#running++
         return whenOver(
           () => ask(turn),
           () => {
-            running--
-            closeIfOver()
+            this.#running--
+            this.#closeIfOver()
           },
         )
       },
@@ -200,22 +215,9 @@ export function createGeneration(roster: Roster, log: Logger): Generation {
     })
   }
 
-  function heirOf(id: string): Agent {
-    const heir = next?.get(id)
+  #heirOf(id: string): Agent {
+    const heir = this.#next?.get(id)
     if (!heir) throw new A2AError('agentUnavailable', `${id} is no longer served`)
     return heir
-  }
-
-  const agents = new Map(roster.agents.map((agent) => [served.get(agent) ?? '', hold(agent)]))
-  return {
-    agents: [...agents.values()],
-    ids: [...agents.keys()],
-    health: (id) => roster.manager.health(id),
-    get: (id) => agents.get(id),
-    retire(later) {
-      next = later
-      closeIfOver()
-    },
-    close,
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, AgentReply } from '../../src/agents/agent.ts'
-import { createGeneration, type Generation } from '../../src/app/watch.ts'
+import { Generation } from '../../src/app/watch.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { silent } from '../../src/shared/log.ts'
 import { AgentManager } from '../../src/team/manager.ts'
@@ -14,7 +14,7 @@ function generation(answer: () => AgentReply): Generation & { readonly closed: P
   const agent: Agent = { ...member('a', answer), close: async () => closed.resolve() }
   manager.registerWithId('a', agent)
   const roster = { agents: [agent], teams: [], manager, close: () => manager.close() }
-  return Object.assign(createGeneration(roster, silent), { closed: closed.promise })
+  return Object.assign(new Generation(roster, silent), { closed: closed.promise })
 }
 
 const ask = (from: Generation) => {
