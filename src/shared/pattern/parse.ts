@@ -143,57 +143,6 @@ export function isLineEnd(code: number): boolean {
   return code === 0x0a || code === 0x0d || code === 0x2028 || code === 0x2029
 }
 
-/** Goes through the source of a pattern. */
-class PatternReader {
-  readonly #source: string
-  #at = 0
-
-  constructor(source: string) {
-    this.#source = source
-  }
-
-  get at(): number {
-    return this.#at
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at >= this.#source.length
-  }
-
-  /** Whether this stands here. */
-  sees(text: string): boolean {
-    return this.#source.startsWith(text, this.#at)
-  }
-
-  /** Goes past this if it stands here. */
-  take(text: string): boolean {
-    if (!this.sees(text)) return false
-    this.#at += text.length
-    return true
-  }
-
-  /** Goes past what an expression, which begins here, finds. */
-  match(expression: RegExp): RegExpExecArray | undefined {
-    expression.lastIndex = this.#at
-    const found = expression.exec(this.#source) ?? undefined
-    if (found) this.#at += found[0].length
-    return found
-  }
-
-  /** The next character, which is gone past. */
-  next(): string {
-    const code = this.#source.codePointAt(this.#at)
-    if (code === undefined) return this.fail('the pattern ends too early')
-    const character = String.fromCodePoint(code)
-    this.#at += character.length
-    return character
-  }
-
-  fail(message: string, at: number = this.#at): never {
-    throw new PatternFault(message, at)
-  }
-}
-
 /** What an escape stands for: one character or a set of them. */
 type Escape =
   | { readonly code: number }
@@ -245,156 +194,227 @@ interface Flags {
 
 /** Reads a pattern. @throws PatternFault. */
 export function parsePattern(source: string, ignoreCase = false): PatternNode {
-  const reader = new PatternReader(source)
-  if (source.length > maxLength)
-    reader.fail(`the pattern is longer than ${maxLength} characters`, maxLength)
-  const node = new PatternParser(reader).readEither({ i: ignoreCase, s: false, m: false }, 0)
-  return reader.isAtEnd ? node : reader.fail('the bracket ) closes nothing')
+  return new PatternParser(source).parse(ignoreCase)
 }
 
 class PatternParser {
-  readonly #reader: PatternReader
+  readonly #source: string
+  #at = 0
 
-  constructor(reader: PatternReader) {
-    this.#reader = reader
+  constructor(source: string) {
+    this.#source = source
+  }
+
+  parse(ignoreCase: boolean): PatternNode {
+    if (this.#source.length > maxLength)
+      this.#fail(`the pattern is longer than ${maxLength} characters`, maxLength)
+    const node = this.#readEither({ i: ignoreCase, s: false, m: false }, 0)
+    return this.#isAtEnd ? node : this.#fail('the bracket ) closes nothing')
   }
 
   /** Alternatives, up to the end or the bracket that closes them. Flags that are set in one go on in the next. */
-  readEither(flags: Flags, depth: number): PatternNode {
-    if (depth > maxNesting) this.#reader.fail('the groups nest too deep')
+  #readEither(flags: Flags, depth: number): PatternNode {
+    if (depth > maxNesting) this.#fail('the groups nest too deep')
     const parts: PatternNode[] = []
     let current = flags
     do {
       const sequence: PatternNode[] = []
-      while (!this.#reader.isAtEnd && !this.#reader.sees('|') && !this.#reader.sees(')')) {
+      while (!this.#isAtEnd && !this.#sees('|') && !this.#sees(')')) {
         const changed = this.#readFlags(current)
         if (changed) current = changed
         else sequence.push(this.#readRepeated(current, depth))
       }
       parts.push({ kind: 'sequence', parts: sequence })
-    } while (this.#reader.take('|'))
+    } while (this.#take('|'))
     const [only] = parts
     return parts.length === 1 && only ? only : { kind: 'either', parts }
   }
 
   /** `(?i)`: from here to the end of the group. */
   #readFlags(flags: Flags): Flags | undefined {
-    const found = this.#reader.match(/\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?\)/y)
+    const found = this.#match(/\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?\)/y)
     return found && this.#changed(flags, found)
   }
 
   #changed(flags: Flags, [whole, on = '', off = '']: RegExpExecArray): Flags {
     const unknown = /[^ism]/.exec(on + off)?.[0]
     if (unknown !== undefined)
-      this.#reader.fail(
-        `the flag ${unknown} is not known: i, s and m are`,
-        this.#reader.at - whole.length,
-      )
+      this.#fail(`the flag ${unknown} is not known: i, s and m are`, this.#at - whole.length)
     const is = (flag: keyof Flags): boolean =>
       !off.includes(flag) && (on.includes(flag) || flags[flag])
     return { i: is('i'), s: is('s'), m: is('m') }
   }
 
   #readRepeated(flags: Flags, depth: number): PatternNode {
-    const at = this.#reader.at
-    if (this.#matchTimes()) return this.#reader.fail('there is nothing to repeat', at)
+    const at = this.#at
+    if (this.#matchTimes()) return this.#fail('there is nothing to repeat', at)
     const part = this.#readAtom(flags, depth)
-    const timesAt = this.#reader.at
+    const timesAt = this.#at
     const times = this.#matchTimes()
     if (!times) return part
-    if (part.kind === 'assertion') this.#reader.fail('there is nothing to repeat', timesAt)
-    const lazy = this.#reader.take('?')
-    if (this.#matchTimes())
-      this.#reader.fail('it is already repeated: put it into a group', timesAt)
+    if (part.kind === 'assertion') this.#fail('there is nothing to repeat', timesAt)
+    const lazy = this.#take('?')
+    if (this.#matchTimes()) this.#fail('it is already repeated: put it into a group', timesAt)
     return { kind: 'repeat', part, ...times, lazy, at: timesAt }
   }
 
   #matchTimes(): { readonly min: number; readonly max: number } | undefined {
-    const at = this.#reader.at
-    const found = this.#reader.match(/[*+?]|\{(\d{1,9})(,?)(\d{0,9})\}/y)
+    const at = this.#at
+    const found = this.#match(/[*+?]|\{(\d{1,9})(,?)(\d{0,9})\}/y)
     if (!found) return undefined
     const [sign, from, comma, to] = found
     if (from === undefined)
       return { min: sign === '+' ? 1 : 0, max: sign === '?' ? 1 : Number.POSITIVE_INFINITY }
     const min = Number(from)
     const max = comma === '' ? min : to ? Number(to) : Number.POSITIVE_INFINITY
-    if (max < min) this.#reader.fail('the numbers are in the wrong order', at)
+    if (max < min) this.#fail('the numbers are in the wrong order', at)
     if (min > maxTimes || (max > maxTimes && Number.isFinite(max)))
-      this.#reader.fail(`nothing is repeated more than ${maxTimes} times`, at)
+      this.#fail(`nothing is repeated more than ${maxTimes} times`, at)
     return { min, max }
   }
 
   #readAtom(flags: Flags, depth: number): PatternNode {
-    const reader = this.#reader
-    if (reader.take('(')) return this.#readGroup(flags, depth)
-    if (reader.take('[')) return { kind: 'set', set: readClass(reader, flags.i) }
-    if (reader.take('^')) return { kind: 'assertion', assertion: flags.m ? 'lineBegin' : 'begin' }
-    if (reader.take('$')) return { kind: 'assertion', assertion: flags.m ? 'lineEnd' : 'end' }
-    if (reader.take('.'))
+    if (this.#take('(')) return this.#readGroup(flags, depth)
+    if (this.#take('[')) return { kind: 'set', set: this.#readClass(flags.i) }
+    if (this.#take('^')) return { kind: 'assertion', assertion: flags.m ? 'lineBegin' : 'begin' }
+    if (this.#take('$')) return { kind: 'assertion', assertion: flags.m ? 'lineEnd' : 'end' }
+    if (this.#take('.'))
       return { kind: 'set', set: new CharacterSet({ ranges: complement(flags.s ? [] : lineEnds) }) }
-    if (!reader.take('\\')) return this.#readCharacter(flags)
-    const assertion = reader.match(/[bBAz]/y)?.[0]
+    if (!this.#take('\\')) return this.#readCharacter(flags)
+    const assertion = this.#match(/[bBAz]/y)?.[0]
     if (assertion !== undefined)
       return { kind: 'assertion', assertion: assertions[assertion] ?? 'word' }
-    const items = toCharacterItems(readEscape(reader))
+    const items = toCharacterItems(this.#readEscape())
     return { kind: 'set', set: new CharacterSet({ ...items, ignoreCase: flags.i }) }
   }
 
   #readCharacter({ i }: Flags): PatternNode {
-    const code = this.#reader.next().codePointAt(0) ?? 0
+    const code = this.#next().codePointAt(0) ?? 0
     return { kind: 'set', set: new CharacterSet({ ranges: [[code, code]], ignoreCase: i }) }
   }
 
   #readGroup(flags: Flags, depth: number): PatternNode {
-    const reader = this.#reader
-    const open = reader.at - 1
-    if (reader.match(/\?<?[=!]/y))
-      reader.fail('looking ahead or behind is not offered: its time has no bound', open)
-    const head = reader.match(/\?([a-zA-Z]*)(?:-([a-zA-Z]+))?:|\?P?<\w{1,100}>/y)
-    if (!head && reader.sees('?')) reader.fail('this kind of group is not known', open)
+    const open = this.#at - 1
+    if (this.#match(/\?<?[=!]/y))
+      this.#fail('looking ahead or behind is not offered: its time has no bound', open)
+    const head = this.#match(/\?([a-zA-Z]*)(?:-([a-zA-Z]+))?:|\?P?<\w{1,100}>/y)
+    if (!head && this.#sees('?')) this.#fail('this kind of group is not known', open)
     const inner = head?.[0].endsWith(':') ? this.#changed(flags, head) : flags
-    const node = this.readEither(inner, depth + 1)
-    return reader.take(')') ? node : reader.fail('the bracket ( is not closed', open)
+    const node = this.#readEither(inner, depth + 1)
+    return this.#take(')') ? node : this.#fail('the bracket ( is not closed', open)
   }
-}
 
-/** Reads an escape of a character or a set; its backslash is behind the reader. */
-function readEscape(reader: PatternReader): Escape {
-  const at = reader.at - 1
-  const code = readCode(reader)
-  if (code !== undefined) return { code }
-  const letter = reader.next()
-  const ranges = classes.get(letter)
-  if (ranges) return { ranges }
-  const control = controls.get(letter)
-  if (control !== undefined) return { code: control }
-  if (letter === 'p' || letter === 'P') return readProperty(reader, at, letter === 'P')
-  if (/[1-9k]/.test(letter))
-    return reader.fail('references back to a group are not offered: their time has no bound', at)
-  if (/[A-Za-z0-9]/.test(letter)) return reader.fail(`the escape \\${letter} is not known`, at)
-  return { code: letter.codePointAt(0) ?? 0 }
-}
+  /** Reads an escape of a character or a set; its backslash has been read. */
+  #readEscape(): Escape {
+    const at = this.#at - 1
+    const code = this.#readCode()
+    if (code !== undefined) return { code }
+    const letter = this.#next()
+    const ranges = classes.get(letter)
+    if (ranges) return { ranges }
+    const control = controls.get(letter)
+    if (control !== undefined) return { code: control }
+    if (letter === 'p' || letter === 'P') return this.#readProperty(at, letter === 'P')
+    if (/[1-9k]/.test(letter))
+      return this.#fail('references back to a group are not offered: their time has no bound', at)
+    if (/[A-Za-z0-9]/.test(letter)) return this.#fail(`the escape \\${letter} is not known`, at)
+    return { code: letter.codePointAt(0) ?? 0 }
+  }
 
-/** `\x41`, `\x{1F600}`, `\u0041`, `\u{1F600}` and `\0`. */
-function readCode(reader: PatternReader): number | undefined {
-  const at = reader.at - 1
-  const hex = reader.match(/x([\da-f]{2})|x\{([\da-f]{1,6})\}|u([\da-f]{4})|u\{([\da-f]{1,6})\}/iy)
-  if (!hex) return reader.match(/0(?!\d)/y) ? 0 : undefined
-  const code = Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? hex[4] ?? '', 16)
-  return code <= 0x10ffff ? code : reader.fail('there is no such character', at)
-}
+  /** `\x41`, `\x{1F600}`, `\u0041`, `\u{1F600}` and `\0`. */
+  #readCode(): number | undefined {
+    const at = this.#at - 1
+    const hex = this.#match(/x([\da-f]{2})|x\{([\da-f]{1,6})\}|u([\da-f]{4})|u\{([\da-f]{1,6})\}/iy)
+    if (!hex) return this.#match(/0(?!\d)/y) ? 0 : undefined
+    const code = Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? hex[4] ?? '', 16)
+    return code <= 0x10ffff ? code : this.#fail('there is no such character', at)
+  }
 
-/** `\p{L}`: what the standard says of a character. */
-function readProperty(reader: PatternReader, at: number, negated: boolean): Escape {
-  const [, long, short] = reader.match(/\{([\w=]{1,40})\}|([A-Z])/y) ?? []
-  const name = long ?? short
-  if (name === undefined) return reader.fail('a property is written \\p{L}', at)
-  try {
-    // bounded: it sees one character
-    const property = new RegExp(`^\\p{${name}}$`, 'u')
-    return { test: (character) => property.test(character) !== negated }
-  } catch {
-    return reader.fail(`the property ${name} is not known`, at)
+  /** `\p{L}`: what the standard says of a character. */
+  #readProperty(at: number, negated: boolean): Escape {
+    const [, long, short] = this.#match(/\{([\w=]{1,40})\}|([A-Z])/y) ?? []
+    const name = long ?? short
+    if (name === undefined) return this.#fail('a property is written \\p{L}', at)
+    try {
+      // bounded: it sees one character
+      const property = new RegExp(`^\\p{${name}}$`, 'u')
+      return { test: (character) => property.test(character) !== negated }
+    } catch {
+      return this.#fail(`the property ${name} is not known`, at)
+    }
+  }
+
+  /** Reads `[a-z]`; its bracket has been read. */
+  #readClass(ignoreCase: boolean): CharacterSet {
+    const open = this.#at - 1
+    const negated = this.#take('^')
+    if (this.#sees(']'))
+      this.#fail('the set of characters is empty; write \\] for the bracket', open)
+    const ranges: CharacterRange[] = []
+    const tests: ((character: string) => boolean)[] = []
+    while (!this.#take(']')) {
+      if (this.#isAtEnd) this.#fail('the bracket [ is not closed', open)
+      if (this.#sees('[:')) this.#fail('[: is not known: write \\d, \\w, \\s or \\p{L}')
+      const items = toCharacterItems(this.#readMember())
+      ranges.push(...items.ranges)
+      tests.push(...(items.tests ?? []))
+    }
+    return new CharacterSet({ ranges, tests, negated, ignoreCase })
+  }
+
+  /** A character, a range of them, or a set such as `\d`. */
+  #readMember(): Escape {
+    const at = this.#at
+    const first = this.#readOne()
+    if (!this.#sees('-') || this.#sees('-]')) return first
+    if (!('code' in first)) return this.#fail('a range goes from one character to another', at)
+    this.#take('-')
+    const last = this.#readOne()
+    if (!('code' in last)) return this.#fail('a range goes from one character to another', at)
+    if (last.code < first.code) this.#fail('the range ends before it begins', at)
+    return { ranges: [[first.code, last.code]] }
+  }
+
+  #readOne(): Escape {
+    if (!this.#take('\\')) return { code: this.#next().codePointAt(0) ?? 0 }
+    return this.#take('b') ? { code: 8 } : this.#readEscape()
+  }
+
+  get #isAtEnd(): boolean {
+    return this.#at >= this.#source.length
+  }
+
+  /** Whether this stands here. */
+  #sees(text: string): boolean {
+    return this.#source.startsWith(text, this.#at)
+  }
+
+  /** Goes past this if it stands here. */
+  #take(text: string): boolean {
+    if (!this.#sees(text)) return false
+    this.#at += text.length
+    return true
+  }
+
+  /** Goes past what an expression, which begins here, finds. */
+  #match(expression: RegExp): RegExpExecArray | undefined {
+    expression.lastIndex = this.#at
+    const found = expression.exec(this.#source) ?? undefined
+    if (found) this.#at += found[0].length
+    return found
+  }
+
+  /** The next character, which is gone past. */
+  #next(): string {
+    const code = this.#source.codePointAt(this.#at)
+    if (code === undefined) return this.#fail('the pattern ends too early')
+    const character = String.fromCodePoint(code)
+    this.#at += character.length
+    return character
+  }
+
+  #fail(message: string, at: number = this.#at): never {
+    throw new PatternFault(message, at)
   }
 }
 
@@ -402,42 +422,6 @@ function readProperty(reader: PatternReader, at: number, negated: boolean): Esca
 function toCharacterItems(escaped: Escape): CharacterItems {
   if ('code' in escaped) return { ranges: [[escaped.code, escaped.code]] }
   return 'ranges' in escaped ? escaped : { ranges: [], tests: [escaped.test] }
-}
-
-/** Reads `[a-z]`; its bracket is behind the reader. */
-function readClass(reader: PatternReader, ignoreCase: boolean): CharacterSet {
-  const open = reader.at - 1
-  const negated = reader.take('^')
-  if (reader.sees(']'))
-    reader.fail('the set of characters is empty; write \\] for the bracket', open)
-  const ranges: CharacterRange[] = []
-  const tests: ((character: string) => boolean)[] = []
-  while (!reader.take(']')) {
-    if (reader.isAtEnd) reader.fail('the bracket [ is not closed', open)
-    if (reader.sees('[:')) reader.fail('[: is not known: write \\d, \\w, \\s or \\p{L}')
-    const items = toCharacterItems(readMember(reader))
-    ranges.push(...items.ranges)
-    tests.push(...(items.tests ?? []))
-  }
-  return new CharacterSet({ ranges, tests, negated, ignoreCase })
-}
-
-/** A character, a range of them, or a set such as `\d`. */
-function readMember(reader: PatternReader): Escape {
-  const at = reader.at
-  const first = readOne(reader)
-  if (!reader.sees('-') || reader.sees('-]')) return first
-  if (!('code' in first)) return reader.fail('a range goes from one character to another', at)
-  reader.take('-')
-  const last = readOne(reader)
-  if (!('code' in last)) return reader.fail('a range goes from one character to another', at)
-  if (last.code < first.code) reader.fail('the range ends before it begins', at)
-  return { ranges: [[first.code, last.code]] }
-}
-
-function readOne(reader: PatternReader): Escape {
-  if (!reader.take('\\')) return { code: reader.next().codePointAt(0) ?? 0 }
-  return reader.take('b') ? { code: 8 } : readEscape(reader)
 }
 
 const assertions: Readonly<Record<string, Assertion>> = {
