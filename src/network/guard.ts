@@ -390,7 +390,7 @@ function sideOf(addresses: readonly string[]): 'public' | 'internal' | 'mixed' {
   return outside === addresses.length ? 'public' : 'mixed'
 }
 
-/** Whether a cloud gives the machine's own credentials to whoever calls this address: no agent answers there. */
+/** Whether a cloud gives the machine's own credentials to any caller of this address: no agent answers there. */
 function isMetadataAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return metadata4.check(address, 'ipv4')
@@ -411,7 +411,7 @@ interface AllowList {
 
 /**
  * Reads entries such as `hooks.internal`, `10.0.0.7:8080`, `[::1]:80`, `10.0.0.0/8` and `*`.
- * @throws A2AError `invalidParams` for an entry that is none of these.
+ * @throws A2AError `invalidParams` for any other entry.
  */
 export function createAllowList(entries: readonly string[]): AllowList {
   const everything = entries.includes('*')
@@ -457,7 +457,7 @@ export function isRange(entry: string): boolean {
 
 /**
  * Tells whether an address lies in one of the ranges.
- * @throws Error for an entry that is none.
+ * @throws Error for an entry that is not a range.
  */
 export function createRanges(entries: readonly string[]): (address: string) => boolean {
   const list = toBlockList(entries.flatMap((one) => (one === loopbackWord ? loopback : one)))

@@ -14,7 +14,7 @@ export interface Check {
   readonly fields?: Readonly<Record<string, Field>>
   /** What each item of a list or map is. */
   readonly items?: Check
-  /** Makes the check for what peers say; where there is none the check is the same for all. */
+  /** Makes the check of what peers send; the check itself if absent. */
   readonly toTolerant?: () => Check
 }
 
@@ -37,7 +37,7 @@ const foundNone = 'found none'
 /** What is said of a text that is there and says nothing. */
 const saysNothing = 'must not be empty'
 
-/** How a field's absence and default are told apart (specification §5.7); card signatures depend on it. */
+/** How absence and default of a field differ (specification §5.7); card signatures depend on it. */
 type Presence = 'required' | 'explicit' | 'implicit'
 
 /** A field of an object: its check, and what stands in for it when it is absent. */
@@ -54,7 +54,7 @@ export function required(check: Check): Field {
   return { check, presence: 'required' }
 }
 
-/** A field that the specification requires, but whose absence a reader can bear. */
+/** A field that the specification requires; a reader uses the fallback where it is absent. */
 export function expected(check: Check, fallback: unknown): Field {
   return { check, presence: 'required', fallback: Object.freeze(fallback) }
 }
@@ -77,7 +77,7 @@ export function implicit(check: Check): Field {
   return { check, presence: 'implicit' }
 }
 
-/** A list whose items all pass a check, with its least length. */
+/** A list of items that pass a check, with its least length. */
 export function arrayOf(items: Check, min: number = 0): Check {
   const check: Check = (value, faults) => {
     if (!Array.isArray(value)) return refuse(value, faults, 'must be an array')
@@ -87,7 +87,7 @@ export function arrayOf(items: Check, min: number = 0): Check {
   return Object.assign(check, { items, toTolerant: () => arrayOf(tolerant(items), min) })
 }
 
-/** An object whose keys are free and whose values all pass a check; a value that means "absent" is left out. */
+/** An object with any keys and values that pass a check; a value that means "absent" is left out. */
 export function mapOf(items: Check): Check {
   const check: Check = (value, faults) =>
     isFields(value)
@@ -438,16 +438,16 @@ export const struct: Check = (value, faults) =>
 /** Any JSON, null included (`google.protobuf.Value`). */
 export const anyJson: Check = (value, faults) => tidy(value, faults, maxDepth)
 
-/** A free JSON object of a request, whose depth its own limit decides. */
+/** A free JSON object of a request; the limits of requests bound its depth. */
 export const requestStruct: Check = (value, faults) =>
   isFields(value)
     ? tidy(value, faults, maxRequestDepth)
     : refuse(value, faults, 'must be an object')
 
-/** Any JSON of a request, whose depth its own limit decides. */
+/** Any JSON of a request; the limits of requests bound its depth. */
 export const requestJson: Check = (value, faults) => tidy(value, faults, maxRequestDepth)
 
-/** The value itself, or a copy without members named `__proto__`, which harm whoever merges them. */
+/** The value itself, or a copy without members named `__proto__`, which harm code that merges them. */
 function tidy(value: unknown, faults: FieldViolation[], levels: number): unknown {
   if (typeof value === 'object' && value !== null) {
     if (levels === 0) return refuse(value, faults, 'must not nest so deep')

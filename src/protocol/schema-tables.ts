@@ -158,7 +158,7 @@ const delivery = {
   events: implicit(arrayOf(v.requiredText)),
 }
 
-/** A webhook, its task known from elsewhere or named in it. */
+/** A webhook; the request or the config names its task. */
 export const pushConfig: Check = object({
   tenant: implicit(v.optionalText),
   id: implicit(v.optionalText),
@@ -390,7 +390,7 @@ export const pushConfigReference: Check = object({
   id: required(v.requiredId),
 })
 
-/** The task whose webhooks to list. */
+/** Which webhooks to list: those of a task. */
 export const listPushConfigsRequest: Check = object({
   tenant,
   taskId: required(v.requiredId),
@@ -398,5 +398,5 @@ export const listPushConfigsRequest: Check = object({
   pageToken: implicit(v.optionalText),
 })
 
-/** Nothing but whose card to get. */
+/** The tenant of the card to get. */
 export const extendedCardRequest: Check = object({ tenant })

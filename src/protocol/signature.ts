@@ -52,7 +52,7 @@ export interface CardSignatureVerdict {
  * payload. Nothing that a signature says of itself is believed before its key was found among the trusted ones.
  */
 
-/** Asymmetric algorithms only: with a shared secret whoever can verify can also sign. */
+/** Asymmetric algorithms only: with a shared secret, a verifier could also sign. */
 const algorithms = [
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],

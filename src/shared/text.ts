@@ -74,7 +74,7 @@ function distance(a: string, b: string): number {
   return previous[b.length] ?? 0
 }
 
-/** Longer ones are no URLs to us: whoever names one wants our time, not our call. */
+/** Longer ones are rejected before they are parsed: they only cost time. */
 const maxUrlLength = 2_048
 
 /** The longest name that DNS can hold (RFC 1035 §2.3.4). */
@@ -89,7 +89,7 @@ export interface Target {
   readonly port: number
 }
 
-/** Reads an absolute URL; undefined if it is none, or longer than any that is meant. */
+/** Reads an absolute URL; undefined if it is not one, or too long. */
 export function parseUrl(text: string): URL | undefined {
   if (text.length > maxUrlLength) return undefined
   const url = readUrl(text)
@@ -140,7 +140,7 @@ interface Authority {
 /** The longest that DNS and a port can make. */
 const maxAuthorityLength = 260
 
-/** Reads `name`, `name:port` or `[address]:port`; undefined for what is none. */
+/** Reads `name`, `name:port` or `[address]:port`; undefined for anything else. */
 export function parseAuthority(text: string): Authority | undefined {
   if (text.length > maxAuthorityLength) return undefined
   const [, host, port = ''] =

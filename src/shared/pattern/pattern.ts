@@ -11,7 +11,7 @@ import {
 } from './parse.ts'
 
 /**
- * Regular expressions that somebody else wrote, for texts that somebody else sent. Their time grows with the length of
+ * Regular expressions that a stranger wrote, for texts that a stranger sent. Their time grows with the length of
  * the text, never with its square: what cannot be had so, looking ahead and references back, is refused.
  *
  * Known are characters, `.`, sets with ranges, `\d \w \s \p{L}` and their opposites, `^ $ \b \B \A \z`, groups with and
