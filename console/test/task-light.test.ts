@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { GraphNode, TaskRecord, TeamGraph } from '../../src/console/api.ts'
-import { drawWorkflow } from '../../src/console/graph.ts'
 import type { JsonObject } from '../../src/protocol/types.ts'
+import { drawWorkflow } from '../../src/team/workflow/plan.ts'
 import { toHops } from '../logic/hops.ts'
 import { edgeKey } from '../logic/light.ts'
 import { edgeWords, lineOf, nodeTitle, toneOf } from '../logic/picture-words.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Guards } from '../../src/agents/guards/guard.ts'
 import type { GraphEdge } from '../../src/console/api.ts'
-import { drawWorkflow } from '../../src/console/graph.ts'
+import { drawWorkflow } from '../../src/team/workflow/plan.ts'
 
 type Steps = Parameters<typeof drawWorkflow>[0]
 
