@@ -112,10 +112,8 @@ export class CancelledTasks {
   add(id: string): boolean {
     if (this.#ids.has(id)) return false
     this.#ids.add(id)
-    for (const oldest of this.#ids) {
-      if (this.#ids.size <= maxCancelled) break
-      this.#ids.delete(oldest)
-    }
+    const [oldest = ''] = this.#ids
+    if (this.#ids.size > maxCancelled) this.#ids.delete(oldest)
     return true
   }
 }

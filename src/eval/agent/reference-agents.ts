@@ -44,10 +44,8 @@ export function createGoldenAgent(domain: Domain): Agent {
       const step = known.steps.shift()
       if (!step) return turn.reply(closing(known.task))
       solving.set(turn.contextId, known)
-      for (const oldest of solving.keys()) {
-        if (solving.size <= bound) break
-        solving.delete(oldest)
-      }
+      const [oldest = ''] = solving.keys()
+      if (solving.size > bound) solving.delete(oldest)
       return turn.reply(step.requestor === 'user' ? askForPart(step) : callsOf(step))
     },
   )

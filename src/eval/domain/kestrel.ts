@@ -327,14 +327,6 @@ const kestrelModule: ToolModule<KestrelState, null> = {
 
 type KestrelCall = (args: Arguments, state: KestrelState) => unknown
 
-/** Reads a call's arguments by type; a wrong one is the caller's error. */
-interface Arguments {
-  text(name: string): string
-  texts(name: string): readonly string[]
-  integer(name: string): number
-  flag(name: string): boolean
-}
-
 type KestrelTool = ToolFunction<KestrelState, null>
 
 function read(description: string, properties: JsonObject, run: KestrelCall): KestrelTool {
@@ -356,30 +348,22 @@ function write(description: string, properties: JsonObject, run: KestrelCall): K
   }
 }
 
-/** Arguments of a call, read as they are asked for. */
-function readArguments(args: JsonObject): Arguments {
-  const refuse = (name: string, type: string): never => {
-    throw new Error(`${name} must be ${type}`)
-  }
+type Arguments = ReturnType<typeof readArguments>
+
+/** Reads a call's arguments by type; a wrong one is the caller's error. */
+function readArguments(args: JsonObject) {
+  const reader =
+    <T>(type: string, is: (value: unknown) => value is T) =>
+    (name: string): T => {
+      const value = args[name]
+      if (is(value)) return value
+      throw new Error(`${name} must be ${type}`)
+    }
   return {
-    text(name) {
-      const value = args[name]
-      return typeof value === 'string' ? value : refuse(name, 'a string')
-    },
-    texts(name) {
-      const value = args[name]
-      return Array.isArray(value) ? value.map(String) : refuse(name, 'a list of strings')
-    },
-    integer(name) {
-      const value = args[name]
-      return typeof value === 'number' && Number.isInteger(value)
-        ? value
-        : refuse(name, 'an integer')
-    },
-    flag(name) {
-      const value = args[name]
-      return typeof value === 'boolean' ? value : refuse(name, 'true or false')
-    },
+    text: reader('a string', (value) => typeof value === 'string'),
+    list: reader('a list of strings', (value) => Array.isArray(value)),
+    integer: reader('an integer', (value): value is number => Number.isInteger(value)),
+    flag: reader('true or false', (value) => typeof value === 'boolean'),
   }
 }
 
@@ -404,7 +388,7 @@ function find<T>(all: Readonly<Record<string, T>>, id: string, what: string): T 
 /** Books seats and writes the booking down. */
 function bookFlight(args: Arguments, state: KestrelState): Json {
   const chosen = args.text('cabin') as Cabin // one of the three, by the tool's schema
-  const passengers = args.texts('passengers')
+  const passengers = args.list('passengers').map(String)
   const insured = args.flag('insurance')
   const flight = flightOf(state, args.text('flight_id'))
   takeSeats(flight, chosen, passengers.length)

@@ -101,36 +101,22 @@ async function play(
     const history = historyOf(task)
     const briefing = { task, trial, seed, tools: environment.userTools, history }
     const user = context.user.start({ ...briefing, prompts: domain.prompts })
-    const agent = createAgent(context, job, environment.tools)
-    const said = await converse({
-      ...context,
-      agent,
-      user,
-      environment,
-      history,
-      signal: AbortSignal.any([signal, limit.signal]),
+    const metrics = createCollector({
+      endpoint: context.config.endpoint,
+      clock,
+      onRecord: (record) => context.metricsLog.write(record, job),
     })
+    const { endpoint, strict, log, counter, turnstile } = context
+    const introduction = { policy: domain.policy, tools: environment.tools }
+    const measuring = { metrics, log, clock, counter, turnstile }
+    const agent = createAgentUnderTest({ endpoint, introduction, strict, ...measuring })
+    const either = AbortSignal.any([signal, limit.signal])
+    const said = await converse({ ...context, agent, user, environment, history, signal: either })
     return await finish(context, job, { said, agent, user, started })
   } finally {
     limit.clear()
     await environment.close()
   }
-}
-
-function createAgent(
-  context: SimulationContext,
-  job: AttemptedJob,
-  tools: Environment['tools'],
-): AgentUnderTest {
-  const { domain, config, endpoint, clock, log, counter, strict, turnstile, metricsLog } = context
-  const metrics = createCollector({
-    endpoint: config.endpoint,
-    clock,
-    onRecord: (record) => metricsLog.write(record, job),
-  })
-  const introduction = { policy: domain.policy, tools }
-  const measuring = { metrics, log, clock, counter, turnstile }
-  return createAgentUnderTest({ endpoint, introduction, strict, ...measuring })
 }
 
 interface SimulationEnd {
