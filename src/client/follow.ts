@@ -90,93 +90,212 @@ type FollowStart =
  * that can be read the task is polled. A message whose stream is cut before its first word is sent again only with its key, to a peer
  * that knows it by that. AUTH_REQUIRED is waited through, since credentials come by another way (specification §7.6.2).
  */
-export async function* follow(
-  context: Following,
-  start: FollowStart,
-): AsyncGenerator<StreamResponse> {
-  const view = new SeenTask()
-  const progress = { view, breaks: new Breaks(context) }
-  if ('task' in start) yield* view.catchUp(start.task)
-  if ('send' in start) yield* open(context, progress, start.send)
-  const id = 'id' in start ? start.id : view.id
-  if (view.settled || id === undefined) return
-  const { pause } = context.options
-  const streams =
-    !pause && (await throughOutages(context, progress.breaks, () => context.canStream()))
-  if (streams) yield* subscribe(context, progress, id)
-  if (!view.settled) yield* poll(context, progress, id)
+export function follow(context: Following, start: FollowStart): AsyncGenerator<StreamResponse> {
+  return new Follower(context).follow(start)
 }
 
-/** How far following has come. */
-interface FollowProgress {
-  readonly view: SeenTask
-  readonly breaks: Breaks
-}
+/** Follows one task. */
+class Follower {
+  readonly #context: Following
+  readonly #options: FollowOptions
+  readonly #view = new SeenTask()
+  readonly #breaks: Breaks
 
-/** Sends the message: as a stream where the agent has streams, else to be polled. */
-async function* open(
-  context: Following,
-  { view, breaks }: FollowProgress,
-  request: SendMessageRequest,
-): AsyncGenerator<StreamResponse> {
-  const idempotencyKey = context.options.idempotencyKey ?? newId()
-  const call = { ...context.options, idempotencyKey, onRetry: (ms: number) => breaks.asked(ms) }
-  for (;;) {
-    breaks.opening()
-    const quiet = new QuietCheck(context, view)
-    const stream = await openStream(context, request, quiet.watched(call))
-    if (!stream) break
-    let lost: unknown
-    let hasBegun = false
+  constructor(context: Following) {
+    this.#context = context
+    this.#options = context.options
+    this.#breaks = new Breaks(context)
+  }
+
+  async *follow(start: FollowStart): AsyncGenerator<StreamResponse> {
+    const view = this.#view
+    if ('task' in start) yield* view.catchUp(start.task)
+    if ('send' in start) yield* this.#open(start.send)
+    const id = 'id' in start ? start.id : view.id
+    if (view.settled || id === undefined) return
+    const streams =
+      !this.#options.pause && (await this.#throughOutages(() => this.#context.canStream()))
+    if (streams) yield* this.#subscribe(id)
+    if (!view.settled) yield* this.#poll(id)
+  }
+
+  /** Sends the message: as a stream where the agent has streams, else to be polled. */
+  async *#open(request: SendMessageRequest): AsyncGenerator<StreamResponse> {
+    const [view, breaks] = [this.#view, this.#breaks]
+    const idempotencyKey = this.#options.idempotencyKey ?? newId()
+    const call = { ...this.#options, idempotencyKey, onRetry: (ms: number) => breaks.asked(ms) }
+    for (;;) {
+      breaks.opening()
+      const quiet = new QuietCheck(this.#context, view)
+      const stream = await this.#openStream(request, quiet.watched(call))
+      if (!stream) break
+      let lost: unknown
+      let hasBegun = false
+      try {
+        for await (const batch of stream)
+          for (const item of batch) {
+            hasBegun = true
+            yield* view.take(item)
+            quiet.heard(item)
+            // A snapshot may still show the question that this message answers: only the stream's end tells.
+            if (view.settled && !('task' in item.event)) return
+          }
+      } catch (error) {
+        if (error instanceof MissedEnd) return yield* view.catchUp(error.task)
+        const canPoll = isUnreadable(error)
+        if (canPoll && !hasBegun) {
+          const task = await this.#taskBehind(request, error.taskId)
+          if (!task) break
+          return yield* view.catchUp(task)
+        }
+        if (!(canPoll || isPassing(error)) || (hasBegun && view.id === undefined)) throw error
+        lost = error
+      } finally {
+        quiet.close()
+      }
+      if (hasBegun) return
+      // Cut before its first word. By its key the peer knows whether it has the message already.
+      if (!this.#context.sendsAreIdempotent?.()) {
+        const task = await this.#taskBehind(request).catch(
+          () => void this.#options.signal?.throwIfAborted(),
+        )
+        if (has(task, request.message)) return yield* view.catchUp(task)
+        throw lost ?? new A2AError('unavailable', 'The stream ended before it brought anything')
+      }
+      await breaks.pause(lost)
+    }
+    const configuration = { returnImmediately: true, ...request.configuration }
+    const event = await this.#context.agent.send({ ...request, configuration }, call)
+    yield* view.take({ event })
+  }
+
+  async #openStream(request: SendMessageRequest, call: Call): Promise<EventStream | undefined> {
+    if (!(await this.#context.canStream())) return undefined
     try {
+      return await this.#context.agent.stream(request, call)
+    } catch (error) {
+      if (hasNoStreams(error)) return undefined
+      throw error
+    }
+  }
+
+  /**
+   * The task that such an event may be about: the one that it names, else the one that the message continues, once it no
+   * longer shows the question from before. Undefined where the agent has none, or has it without the message.
+   */
+  async #taskBehind({ message }: SendMessageRequest, named?: string): Promise<Task | undefined> {
+    const first = await this.#taskOf(named ?? message.taskId)
+    if (first?.id !== message.taskId) return first
+    let task = first
+    for (let polls = 0; task?.status.state === 'TASK_STATE_INPUT_REQUIRED'; polls++) {
+      if (!isSame(task.status, first?.status)) return task
+      if (polls === questionPolls)
+        return !task.history?.length || has(task, message) ? task : undefined
+      await this.#pause(0)
+      task = await this.#taskOf(task.id)
+    }
+    return task
+  }
+
+  async #taskOf(id: string | undefined): Promise<Task | undefined> {
+    if (id === undefined) return undefined
+    try {
+      return await this.#context.agent.get(id, this.#options)
+    } catch (error) {
+      if (hasNoStreams(error) || hasCode(error, 'taskNotFound')) return undefined
+      throw error
+    }
+  }
+
+  /** Asks the agent, again after each outage where the options allow for one. */
+  async #throughOutages<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      this.#breaks.opening()
+      try {
+        this.#options.onContact?.('asked')
+        const answer = await ask()
+        this.#breaks.answered()
+        return answer
+      } catch (error) {
+        if (this.#options.maxOutageMs === undefined || !isOutage(error)) throw error
+        await this.#breaks.waitOut(error)
+      }
+    }
+  }
+
+  /** Streams until the task is settled or the agent turns out to have no streams. */
+  async *#subscribe(id: string): AsyncGenerator<StreamResponse> {
+    const [view, breaks] = [this.#view, this.#breaks]
+    for (;;) {
+      let lost: unknown
+      breaks.opening()
+      try {
+        for await (const event of this.#subscription(id)) {
+          breaks.brought()
+          yield event
+          if (view.settled) return
+        }
+      } catch (error) {
+        if (error instanceof MissedEnd) return yield* view.catchUp(error.task)
+        if (hasNoStreams(error) || isUnreadable(error)) return
+        if (!isPassing(error)) throw error
+        lost = error
+      }
+      if (this.#options.maxOutageMs === undefined) await breaks.pause(lost)
+      else await breaks.waitOut(lost)
+    }
+  }
+
+  /** One subscription: what it brings that was not yet seen. */
+  async *#subscription(id: string): AsyncGenerator<StreamResponse> {
+    const [view, breaks, options] = [this.#view, this.#breaks, this.#options]
+    const { agent } = this.#context
+    const lastEventId = view.seq
+    const onRetry = (ms: number): void => breaks.asked(ms)
+    const call = { ...options, onRetry, ...(lastEventId !== undefined && { lastEventId }) }
+    const quiet = new QuietCheck(this.#context, view)
+    try {
+      options.onContact?.('asked')
+      const stream = await agent.subscribe(id, quiet.watched(call))
+      breaks.opened()
+      quiet.opened(id)
+      let anchored = false
       for await (const batch of stream)
         for (const item of batch) {
-          hasBegun = true
-          yield* view.take(item)
+          // Without a snapshot or numbers it is unknown what was missed: each event is a sign to look at the task.
+          anchored ||= 'task' in item.event || (lastEventId !== undefined && item.seq !== undefined)
+          if (anchored) yield* view.take(item)
+          else yield* view.catchUp(await agent.get(id, options))
           quiet.heard(item)
-          // A snapshot may still show the question that this message answers: only the stream's end tells.
-          if (view.settled && !('task' in item.event)) return
         }
-    } catch (error) {
-      if (error instanceof MissedEnd) return yield* view.catchUp(error.task)
-      const canPoll = isUnreadable(error)
-      if (canPoll && !hasBegun) {
-        const task = await taskBehind(context, request, error.taskId)
-        if (!task) break
-        return yield* view.catchUp(task)
-      }
-      if (!(canPoll || isPassing(error)) || (hasBegun && view.id === undefined)) throw error
-      lost = error
     } finally {
       quiet.close()
     }
-    if (hasBegun) return
-    // Cut before its first word. By its key the peer knows whether it has the message already.
-    if (!context.sendsAreIdempotent?.()) {
-      const task = await taskBehind(context, request).catch(
-        () => void context.options.signal?.throwIfAborted(),
-      )
-      if (has(task, request.message)) return yield* view.catchUp(task)
-      throw lost ?? new A2AError('unavailable', 'The stream ended before it brought anything')
-    }
-    await breaks.pause(lost)
   }
-  const configuration = { returnImmediately: true, ...request.configuration }
-  const response = await context.agent.send({ ...request, configuration }, call)
-  yield* view.take({ event: response })
-}
 
-async function openStream(
-  { agent, canStream }: Following,
-  request: SendMessageRequest,
-  call: Call,
-): Promise<EventStream | undefined> {
-  if (!(await canStream())) return undefined
-  try {
-    return await agent.stream(request, call)
-  } catch (error) {
-    if (hasNoStreams(error)) return undefined
-    throw error
+  async *#poll(id: string): AsyncGenerator<StreamResponse> {
+    const view = this.#view
+    for (let quietPolls = 0; ; quietPolls++) {
+      const task = await this.#throughOutages(() => this.#context.agent.get(id, this.#options))
+      const news = view.catchUp(task)
+      if (view.showsLife) this.#options.onContact?.('answered')
+      if (news.length > 0) quietPolls = 0
+      yield* news
+      if (view.settled) return
+      await this.#pause(quietPolls)
+    }
+  }
+
+  /** Grows by half with each poll that brings no news; up to a fifth is taken off at random, so that followers spread. */
+  async #pause(quietPolls: number): Promise<void> {
+    const { clock, random } = this.#context
+    const { intervalMs = pollIntervalMs, maxIntervalMs = intervalMs, pause, signal } = this.#options
+    let ms = intervalMs
+    if (maxIntervalMs > intervalMs) {
+      const whole = Math.min(maxIntervalMs, intervalMs * 1.5 ** quietPolls)
+      ms = Math.max(intervalMs, Math.round(whole * (1 - random() / 5)))
+    }
+    await (pause?.(ms) ?? wait(clock, ms, signal))
   }
 }
 
@@ -198,126 +317,13 @@ function isUnreadable(error: unknown): error is UnreadableEvent {
 /** How often a task is asked for that may still show the question which a message answers. */
 const questionPolls = 5
 
-/**
- * The task that such an event may be about: the one that it names, else the one that the message continues, once it no
- * longer shows the question from before. Undefined where the agent has none, or has it without the message.
- */
-async function taskBehind(
-  context: Following,
-  { message }: SendMessageRequest,
-  named?: string,
-): Promise<Task | undefined> {
-  const { clock, options } = context
-  const first = await taskOf(context, named ?? message.taskId)
-  if (first?.id !== message.taskId) return first
-  let task = first
-  for (let polls = 0; task?.status.state === 'TASK_STATE_INPUT_REQUIRED'; polls++) {
-    if (!isSame(task.status, first?.status)) return task
-    if (polls === questionPolls)
-      return !task.history?.length || has(task, message) ? task : undefined
-    const ms = pollPauseMs(context, 0)
-    await (options.pause?.(ms) ?? wait(clock, ms, options.signal))
-    task = await taskOf(context, task.id)
-  }
-  return task
-}
-
 function has(task: Task | undefined, { messageId }: Message): task is Task {
   return task?.history?.some((one) => one.messageId === messageId) ?? false
-}
-
-async function taskOf(
-  { agent, options }: Following,
-  id: string | undefined,
-): Promise<Task | undefined> {
-  if (id === undefined) return undefined
-  try {
-    return await agent.get(id, options)
-  } catch (error) {
-    if (hasNoStreams(error) || hasCode(error, 'taskNotFound')) return undefined
-    throw error
-  }
-}
-
-/** Asks the agent, again after each outage where the options allow for one. */
-async function throughOutages<T>(
-  { options }: Following,
-  breaks: Breaks,
-  ask: () => Promise<T>,
-): Promise<T> {
-  for (;;) {
-    breaks.opening()
-    try {
-      options.onContact?.('asked')
-      const answer = await ask()
-      breaks.answered()
-      return answer
-    } catch (error) {
-      if (options.maxOutageMs === undefined || !isOutage(error)) throw error
-      await breaks.waitOut(error)
-    }
-  }
 }
 
 /** Whether the way to the agent failed. An agent without a card is there, and will have none in a moment. */
 export function isOutage(error: unknown): boolean {
   return isPassing(error) && !hasCode(error, 'agentUnavailable')
-}
-
-/** Streams until the task is settled or the agent turns out to have no streams. */
-async function* subscribe(
-  context: Following,
-  { view, breaks }: FollowProgress,
-  id: string,
-): AsyncGenerator<StreamResponse> {
-  for (;;) {
-    let lost: unknown
-    breaks.opening()
-    try {
-      for await (const event of subscription(context, { view, breaks }, id)) {
-        breaks.brought()
-        yield event
-        if (view.settled) return
-      }
-    } catch (error) {
-      if (error instanceof MissedEnd) return yield* view.catchUp(error.task)
-      if (hasNoStreams(error) || isUnreadable(error)) return
-      if (!isPassing(error)) throw error
-      lost = error
-    }
-    if (context.options.maxOutageMs === undefined) await breaks.pause(lost)
-    else await breaks.waitOut(lost)
-  }
-}
-
-/** One subscription: what it brings that was not yet seen. */
-async function* subscription(
-  context: Following,
-  { view, breaks }: FollowProgress,
-  id: string,
-): AsyncGenerator<StreamResponse> {
-  const { agent, options } = context
-  const lastEventId = view.seq
-  const onRetry = (ms: number): void => breaks.asked(ms)
-  const call = { ...options, onRetry, ...(lastEventId !== undefined && { lastEventId }) }
-  const quiet = new QuietCheck(context, view)
-  try {
-    options.onContact?.('asked')
-    const stream = await agent.subscribe(id, quiet.watched(call))
-    breaks.opened()
-    quiet.opened(id)
-    let anchored = false
-    for await (const batch of stream)
-      for (const item of batch) {
-        // Without a snapshot or numbers it is unknown what was missed: each event is a sign to look at the task.
-        anchored ||= 'task' in item.event || (lastEventId !== undefined && item.seq !== undefined)
-        if (anchored) yield* view.take(item)
-        else yield* view.catchUp(await agent.get(id, options))
-        quiet.heard(item)
-      }
-  } finally {
-    quiet.close()
-  }
 }
 
 /** The task has ended, and its stream has not said so. */
@@ -411,31 +417,6 @@ class QuietCheck {
     const { state } = task.status
     return isTerminal(state) || (endsWait(state) && state !== this.#view.state)
   }
-}
-
-async function* poll(
-  context: Following,
-  { view, breaks }: FollowProgress,
-  id: string,
-): AsyncGenerator<StreamResponse> {
-  const { agent, clock, options } = context
-  for (let quietPolls = 0; ; quietPolls++) {
-    const news = view.catchUp(await throughOutages(context, breaks, () => agent.get(id, options)))
-    if (view.showsLife) options.onContact?.('answered')
-    if (news.length > 0) quietPolls = 0
-    yield* news
-    if (view.settled) return
-    const ms = pollPauseMs(context, quietPolls)
-    await (options.pause?.(ms) ?? wait(clock, ms, options.signal))
-  }
-}
-
-/** Grows by half with each poll that brings no news; up to a fifth is taken off at random, so that followers spread. */
-function pollPauseMs({ options, random }: Following, quietPolls: number): number {
-  const { intervalMs = pollIntervalMs, maxIntervalMs = intervalMs } = options
-  if (maxIntervalMs <= intervalMs) return intervalMs
-  const whole = Math.min(maxIntervalMs, intervalMs * 1.5 ** quietPolls)
-  return Math.max(intervalMs, Math.round(whole * (1 - random() / 5)))
 }
 
 /** The longest pause that a peer may ask for. */
