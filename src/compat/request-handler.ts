@@ -1,6 +1,6 @@
 import type { Agent, AgentEvent, Turn, WaitingTask } from '../agents/agent.ts'
 import { type AgentDescription, defineAgent } from '../agents/function.ts'
-import { createRelay } from '../agents/remote/agent.ts'
+import { Relay } from '../agents/remote/agent.ts'
 import { followedAgent } from '../client/client.ts'
 import { follow, pollIntervalMs } from '../client/follow.ts'
 import { SeenTask } from '../client/view.ts'
@@ -152,7 +152,7 @@ async function* relay(
   handler: RequestHandler,
   { message, turn, clock, cancelled }: Relaying,
 ): AsyncGenerator<AgentEvent> {
-  const translate = createRelay(turn)
+  const translate = new Relay(turn)
   let inner: Inner | undefined
   const cancel = async (): Promise<void> => {
     if (inner && cancelled.add(inner.id))

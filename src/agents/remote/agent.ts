@@ -5,7 +5,6 @@ import { A2AError } from '../../protocol/errors.ts'
 import { answerParts, isInterrupted, isTerminal } from '../../protocol/task.ts'
 import type {
   Artifact,
-  JsonObject,
   Message,
   StreamResponse,
   Task,
@@ -30,11 +29,10 @@ import type { Guards } from '../guards/guard.ts'
 import { guardedAnswer, ownGuards } from '../guards/with-guards.ts'
 import type { AskAgent } from '../wrap.ts'
 import {
-  connectRemote,
   type LocalInfo,
   ownFault,
   probe,
-  type RemoteConnection,
+  RemoteConnection,
   remoteOptions,
   toClientAuth,
   toMemberFault,
@@ -136,7 +134,7 @@ export class A2AAgent implements Agent {
       sends: new SendCounts(),
     }
     const ms = timeoutSeconds * 1000
-    this.#connection = connectRemote(endpoint, {
+    this.#connection = new RemoteConnection(endpoint, {
       preferRanch: options.taskHandling !== 'PollUntilComplete',
       ...(auth && { auth: toClientAuth(auth) }),
       ...(credentialOrigins && { credentialOrigins }),
@@ -211,7 +209,7 @@ export class A2AAgent implements Agent {
   async *#follow(outgoing: Outgoing, turn: Turn): AsyncGenerator<AgentEvent> {
     const since = outgoing.begun?.since ?? this.#clock.now()
     const watch = this.#watch(turn, since)
-    const relay = createRelay(turn)
+    const relay = new Relay(turn)
     const { messageId } = outgoing.request.message
     let remote = loadRemote(turn, this.#departure.key)
     let isKnown = false
@@ -348,7 +346,7 @@ export class A2AAgent implements Agent {
       const call = { ...options, idempotencyKey: '', signal: watch.signal }
       const response = await this.#connection.firstWord(request, { ...call, impatient })
       this.#noteContext(turn, response)
-      if ('message' in response) return createRelay(turn).take(response)
+      if ('message' in response) return new Relay(turn).take(response)
       const { id, status } = response.task
       if (impatient) return [`Task created: ${id} (${shortName(status.state)})`]
       if (!isTerminal(status.state)) await this.#cancelTask(id)
@@ -405,77 +403,86 @@ function shortName(state: string): string {
   return state.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')
 }
 
-/** Turns a remote task's events into ours, one by one. */
-interface Relay {
-  /** What a remote event means in our task. */
-  take(event: StreamResponse): readonly AgentEvent[]
-  /** What is left to say when no more events come. */
-  end(): readonly AgentEvent[]
-  /** Whether the remote works, waits for something from our caller, or has ended. */
-  phase(): RemotePhase
-}
-
 /**
- * A relay for a turn. Artifacts, files, data and status texts go through as they come; ids of task, context and
- * messages become ours. A chunk of an artifact that we have not seen begins it.
+ * Turns a remote task's events into ours, one by one, for a turn. Artifacts, files, data and status texts go through as
+ * they come; ids of task, context and messages become ours. A chunk of an artifact that we have not seen begins it.
  */
-export function createRelay(turn: Turn): Relay {
-  const begun = new Set<string>()
-  let state: TaskState = 'TASK_STATE_SUBMITTED'
-  let answered = false
+export class Relay {
+  readonly #turn: Turn
+  readonly #begun = new Set<string>()
+  #state: TaskState = 'TASK_STATE_SUBMITTED'
+  #hasAnswered = false
   /** A snapshot's question: it may be the one that our message has just answered, so only the end makes it one. */
-  let question: { status: TaskStatus; metadata?: JsonObject } | undefined
+  #question: Task | undefined
 
-  function artifact(value: Artifact, update: Partial<TaskArtifactUpdateEvent> = {}): AgentEvent {
-    const append = update.append === true && begun.has(value.artifactId)
-    begun.add(value.artifactId)
-    return turn.artifact(value, {
+  constructor(turn: Turn) {
+    this.#turn = turn
+  }
+
+  /** What a remote event means in our task. */
+  take(event: StreamResponse): readonly AgentEvent[] {
+    if ('artifactUpdate' in event) {
+      const { artifact, ...update } = event.artifactUpdate
+      return [this.#artifact(artifact, update)]
+    }
+    if ('statusUpdate' in event) return this.#status(event.statusUpdate)
+    if ('task' in event) return this.#snapshot(event.task)
+    this.#hasAnswered = true
+    return [this.#ours(event.message)]
+  }
+
+  /** What is left to say when no more events come. */
+  end(): readonly AgentEvent[] {
+    return this.#question ? this.#status(this.#question) : []
+  }
+
+  /** Whether the remote works, waits for something from our caller, or has ended. */
+  phase(): RemotePhase {
+    if (this.#hasAnswered || isTerminal(this.#state)) return 'done'
+    return isInterrupted(this.#state) ? 'waiting' : 'running'
+  }
+
+  #artifact(value: Artifact, update: Partial<TaskArtifactUpdateEvent> = {}): AgentEvent {
+    const append = update.append === true && this.#begun.has(value.artifactId)
+    this.#begun.add(value.artifactId)
+    return this.#turn.artifact(value, {
       ...(append && { append }),
       ...(update.lastChunk && { lastChunk: true }),
       ...(update.metadata && { metadata: update.metadata }),
     })
   }
 
-  function status(next: TaskStatus, metadata?: JsonObject): readonly AgentEvent[] {
-    const before = state
-    state = next.state
-    question = undefined
-    if (isIdle(next, before)) return []
-    const entered = { state, ...(next.message && { message: ours(next.message) }) }
+  #status({ status, metadata }: Pick<Task, 'status' | 'metadata'>): readonly AgentEvent[] {
+    const before = this.#state
+    const { state, message } = status
+    this.#state = state
+    this.#question = undefined
+    if (isIdle(status, before)) return []
+    const entered = { state, ...(message && { message: this.#ours(message) }) }
     return [{ statusUpdate: { status: entered, ...(metadata && { metadata }) } }]
   }
 
-  function ours(message: Message): Message {
-    const { metadata } = message
-    return { ...turn.reply(message.parts), ...(metadata && { metadata }) }
-  }
-
-  function snapshot(task: Task): readonly AgentEvent[] {
-    const artifacts = (task.artifacts ?? []).map((value) => artifact(value))
+  #snapshot(task: Task): readonly AgentEvent[] {
+    const artifacts = (task.artifacts ?? []).map((value) => this.#artifact(value))
     if (task.status.state === 'TASK_STATE_INPUT_REQUIRED') {
-      question = { status: task.status, ...(task.metadata && { metadata: task.metadata }) }
+      this.#question = task
       return artifacts
     }
-    return [...artifacts, ...status(withAnswer(task, begun.size > 0, ours), task.metadata)]
+    return [...artifacts, ...this.#status({ ...task, status: this.#withAnswer(task) })]
   }
 
-  return {
-    take(event) {
-      if ('artifactUpdate' in event) {
-        const { artifact: value, ...update } = event.artifactUpdate
-        return [artifact(value, update)]
-      }
-      if ('statusUpdate' in event)
-        return status(event.statusUpdate.status, event.statusUpdate.metadata)
-      if ('task' in event) return snapshot(event.task)
-      answered = true
-      return [ours(event.message)]
-    },
-    end: () => (question ? status(question.status, question.metadata) : []),
-    phase() {
-      if (answered || isTerminal(state)) return 'done'
-      return isInterrupted(state) ? 'waiting' : 'running'
-    },
+  /** Some agents put their answer only into the history; the completed status then brings it. */
+  #withAnswer(task: Task): TaskStatus {
+    const { status } = task
+    const isWhole = status.state !== 'TASK_STATE_COMPLETED' || status.message
+    if (isWhole || this.#begun.size > 0) return status
+    const parts = answerParts(task)
+    if (parts.length === 0) return status
+    return { ...status, message: { messageId: '', role: 'ROLE_AGENT', parts } }
+  }
+
+  #ours({ parts, metadata }: Message): Message {
+    return { ...this.#turn.reply(parts), ...(metadata && { metadata }) }
   }
 }
 
@@ -483,19 +490,6 @@ export function createRelay(turn: Turn): Relay {
 function isIdle({ state, message }: TaskStatus, before: TaskState): boolean {
   if (state === 'TASK_STATE_WORKING') return !message && before !== 'TASK_STATE_AUTH_REQUIRED'
   return state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_UNSPECIFIED'
-}
-
-/** Some agents put their answer only into the history; the completed status then brings it. */
-function withAnswer(
-  task: Task,
-  hasArtifacts: boolean,
-  ours: (message: Message) => Message,
-): TaskStatus {
-  const { status } = task
-  if (status.state !== 'TASK_STATE_COMPLETED' || status.message || hasArtifacts) return status
-  const parts = answerParts(task)
-  if (parts.length === 0) return status
-  return { ...status, message: ours({ messageId: '', role: 'ROLE_AGENT', parts }) }
 }
 
 /** What a watch needs. */

@@ -19,29 +19,6 @@ import type { OptionTable } from '../../shared/options.ts'
 import type { AgentDetails, AgentInfo, Health } from '../agent.ts'
 import { type A2AAgentConfig, type AgentAuth, keyHeader } from '../config.ts'
 
-/** The way to a remote agent, found when it is first needed. */
-export interface RemoteConnection {
-  /** A client that can be used; a peer without a card is spoken to at its endpoint. */
-  client(signal?: AbortSignal): Promise<A2AClient>
-  /** Whether a send can be repeated with its key, which gives the task that it began; a peer without a card knows none. */
-  knowsKeys(signal?: AbortSignal): Promise<boolean>
-  /** Whether the remote reports to webhooks; a peer without a card does not. */
-  hasWebhooks(signal?: AbortSignal): Promise<boolean>
-  /** Who the remote is: local names, then its card's, else its answer to RANCH's `agent/card`. */
-  describe(local: LocalInfo, signal?: AbortSignal): Promise<AgentInfo>
-  /**
-   * The remote's first word on a message, whatever the wire: a message, or the task that it has begun. Where it has no
-   * streams to tell, a task is asked for at once (`impatient`) or waited for.
-   */
-  firstWord(
-    request: SendMessageRequest,
-    options: SendOptions & { readonly impatient: boolean },
-  ): Promise<SendMessageResponse>
-  /** Forgets the card and how the peer is reached. */
-  clear(): void
-  close(): Promise<void>
-}
-
 /** How a remote agent is connected. */
 interface RemoteWay extends ClientOptions {
   /**
@@ -52,96 +29,100 @@ interface RemoteWay extends ClientOptions {
 }
 
 /**
- * Connects lazily, so that a dead member does not stop the start of its team. The endpoint is a base URL with a card below it, or a
- * JSON-RPC URL (`…/rpc`): then the card is looked for beside it, and a peer that has none is spoken to as its path says.
+ * The way to a remote agent, found when it is first needed, so that a dead member does not stop the start of its team.
+ * The endpoint is a base URL with a card below it, or a JSON-RPC URL (`…/rpc`): then the card is looked for beside it,
+ * and a peer that has none is spoken to as its path says.
  */
-export function connectRemote(
-  endpoint: string,
-  { preferRanch, ...options }: RemoteWay,
-): RemoteConnection {
-  const { clock = systemClock } = options
-  const base = new A2AClient({ serverUrl: toBaseUrl(endpoint), ...options })
-  const direct = openDirect(endpoint, options)
-  let found: A2AClient | undefined
-  const known = new RemoteCard(base, { isOptional: direct !== undefined, clock })
-  let closing: Promise<unknown> | undefined
-
-  const cardOf = (signal?: AbortSignal): Promise<AgentCard | undefined> => known.get(signal)
-
-  async function choose(signal?: AbortSignal): Promise<A2AClient> {
-    const card = direct && (await cardOf(signal))
-    if (!direct || (card && !(preferRanch && offersRanch(endpoint, card)))) return base
-    return direct
-  }
-
-  async function client(signal?: AbortSignal): Promise<A2AClient> {
-    found ??= await choose(signal)
-    return found
-  }
-
-  return {
-    client,
-    async knowsKeys(signal) {
-      if ((await client(signal)) !== base) return false
-      return declaresIdempotency(await cardOf(signal))
-    },
-    async hasWebhooks(signal) {
-      if ((await client(signal)) !== base) return false
-      return (await cardOf(signal))?.capabilities.pushNotifications === true
-    },
-    async describe(local, signal) {
-      const card = await cardOf(signal)
-      const ranch = card && ranchInfoOf(card)
-      return ranch ? fromRanchInfo(local, ranch) : toRemoteInfo(local, card)
-    },
-    async firstWord(request, { impatient, ...call }) {
-      const chosen = await client(call.signal)
-      const streams =
-        chosen === base && (await cardOf(call.signal))?.capabilities.streaming === true
-      if (streams) return firstEvent(chosen.sendMessageStream(request, call))
-      const returnImmediately = chosen === base && impatient
-      return chosen.sendMessage({ ...request, configuration: { returnImmediately } }, call)
-    },
-    clear() {
-      found = undefined
-      known.clear()
-    },
-    async close() {
-      closing ??= Promise.all([base.close(), direct?.close()])
-      await closing
-    },
-  }
-}
-
-/** The card of a remote agent. That it has no card is remembered for a while, too. */
-class RemoteCard {
-  readonly #client: A2AClient
-  readonly #isOptional: boolean
+export class RemoteConnection {
+  readonly #endpoint: string
+  readonly #prefersRanch: boolean
   readonly #clock: Clock
-  #noneUntil = 0
+  readonly #base: A2AClient
+  /** Speaks to the endpoint without a card; undefined where its path does not tell the wire. */
+  readonly #direct: A2AClient | undefined
+  #found: A2AClient | undefined
+  /** Until when it is believed that the peer has no card. */
+  #noCardUntil = 0
+  #closing: Promise<unknown> | undefined
 
-  /** @param options Whether the peer can be spoken to without a card. */
-  constructor(client: A2AClient, { isOptional, clock }: { isOptional: boolean; clock: Clock }) {
-    this.#client = client
-    this.#isOptional = isOptional
-    this.#clock = clock
+  constructor(endpoint: string, { preferRanch, ...options }: RemoteWay) {
+    this.#endpoint = endpoint
+    this.#prefersRanch = preferRanch
+    this.#clock = options.clock ?? systemClock
+    this.#base = new A2AClient({ serverUrl: toBaseUrl(endpoint), ...options })
+    this.#direct = openDirect(endpoint, options)
+  }
+
+  /** A client that can be used; a peer without a card is spoken to at its endpoint. */
+  async client(signal?: AbortSignal): Promise<A2AClient> {
+    this.#found ??= await this.#choose(signal)
+    return this.#found
+  }
+
+  /** Whether a send can be repeated with its key, which gives the task that it began; a peer without a card knows none. */
+  async knowsKeys(signal?: AbortSignal): Promise<boolean> {
+    if ((await this.client(signal)) !== this.#base) return false
+    return declaresIdempotency(await this.#card(signal))
+  }
+
+  /** Whether the remote reports to webhooks; a peer without a card does not. */
+  async hasWebhooks(signal?: AbortSignal): Promise<boolean> {
+    if ((await this.client(signal)) !== this.#base) return false
+    return (await this.#card(signal))?.capabilities.pushNotifications === true
+  }
+
+  /** Who the remote is: local names, then its card's, else its answer to RANCH's `agent/card`. */
+  async describe(local: LocalInfo, signal?: AbortSignal): Promise<AgentInfo> {
+    const card = await this.#card(signal)
+    const ranch = card && ranchInfoOf(card)
+    return ranch ? fromRanchInfo(local, ranch) : toRemoteInfo(local, card)
+  }
+
+  /**
+   * The remote's first word on a message, whatever the wire: a message, or the task that it has begun. Where it has no
+   * streams to tell, a task is asked for at once (`impatient`) or waited for.
+   */
+  async firstWord(
+    request: SendMessageRequest,
+    { impatient, ...call }: SendOptions & { readonly impatient: boolean },
+  ): Promise<SendMessageResponse> {
+    const chosen = await this.client(call.signal)
+    const hasCard = chosen === this.#base
+    const streams = hasCard && (await this.#card(call.signal))?.capabilities.streaming === true
+    if (streams) return firstEvent(chosen.sendMessageStream(request, call))
+    const returnImmediately = hasCard && impatient
+    return chosen.sendMessage({ ...request, configuration: { returnImmediately } }, call)
+  }
+
+  /** Forgets the card and how the peer is reached. */
+  clear(): void {
+    this.#found = undefined
+    this.#noCardUntil = 0
+    this.#base.invalidate()
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= Promise.all([this.#base.close(), this.#direct?.close()])
+    await this.#closing
+  }
+
+  async #choose(signal?: AbortSignal): Promise<A2AClient> {
+    const direct = this.#direct
+    const card = direct && (await this.#card(signal))
+    const speaksRanch = card && this.#prefersRanch && offersRanch(this.#endpoint, card)
+    return direct && (!card || speaksRanch) ? direct : this.#base
   }
 
   /** The card; undefined where a peer that can be spoken to without one has none. */
-  async get(signal?: AbortSignal): Promise<AgentCard | undefined> {
-    if (this.#clock.now() < this.#noneUntil) return undefined
+  async #card(signal?: AbortSignal): Promise<AgentCard | undefined> {
+    if (this.#clock.now() < this.#noCardUntil) return undefined
     try {
-      return await this.#client.fetchAgentCard(signal ? { signal } : {})
+      return await this.#base.fetchAgentCard(signal ? { signal } : {})
     } catch (error) {
-      if (!this.#isOptional || !isWithoutCard(error)) throw error
-      this.#noneUntil = this.#clock.now() + withoutCardMs
+      if (!this.#direct || !isWithoutCard(error)) throw error
+      this.#noCardUntil = this.#clock.now() + withoutCardMs
       return undefined
     }
-  }
-
-  clear(): void {
-    this.#noneUntil = 0
-    this.#client.invalidate()
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createRelay, RemoteWatch } from '../../../src/agents/remote/agent.ts'
+import { Relay, RemoteWatch } from '../../../src/agents/remote/agent.ts'
 import { RemoteContexts } from '../../../src/agents/remote/memory.ts'
 import { agentMessage } from '../../../src/protocol/task.ts'
 import type { Json, StreamResponse, Task, TaskState } from '../../../src/protocol/types.ts'
@@ -19,14 +19,14 @@ function task(state: TaskState, rest: Partial<Task> = {}): StreamResponse {
 
 describe('a relay', () => {
   test('says nothing of states that are no news', () => {
-    const relay = createRelay(createTurn('hi'))
+    const relay = new Relay(createTurn('hi'))
     expect(relay.take(task('TASK_STATE_SUBMITTED'))).toEqual([])
     expect(relay.take(status('TASK_STATE_WORKING'))).toEqual([])
     expect(relay.phase()).toBe('running')
   })
 
   test('makes ids and messages ours', () => {
-    const relay = createRelay(createTurn('hi'))
+    const relay = new Relay(createTurn('hi'))
     const [event] = relay.take(status('TASK_STATE_FAILED', 'broken'))
     expect(event).toMatchObject({
       statusUpdate: { status: { message: { taskId: 'task-1', contextId: 'context-1' } } },
@@ -35,7 +35,7 @@ describe('a relay', () => {
   })
 
   test('begins an artifact whose beginning it has not seen', () => {
-    const relay = createRelay(createTurn('hi'))
+    const relay = new Relay(createTurn('hi'))
     const chunk = (text: string): StreamResponse => ({
       artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text }] }, append: true },
     })
@@ -48,18 +48,18 @@ describe('a relay', () => {
       message: agentMessage('Which?'),
       state: 'TASK_STATE_INPUT_REQUIRED',
     } as const
-    const stale = createRelay(createTurn('blue'))
+    const stale = new Relay(createTurn('blue'))
     expect(stale.take(task('TASK_STATE_INPUT_REQUIRED', { status: question }))).toEqual([])
     stale.take(status('TASK_STATE_WORKING'))
     expect(stale.end()).toEqual([])
-    const real = createRelay(createTurn('paint'))
+    const real = new Relay(createTurn('paint'))
     real.take(task('TASK_STATE_INPUT_REQUIRED', { status: question }))
     expect(real.end()).toHaveLength(1)
     expect(real.phase()).toBe('waiting')
   })
 
   test('finds an answer that is only in the history', () => {
-    const relay = createRelay(createTurn('hi'))
+    const relay = new Relay(createTurn('hi'))
     const history = [agentMessage('there')]
     const [event] = relay.take(task('TASK_STATE_COMPLETED', { history }))
     expect(event).toMatchObject({
@@ -68,7 +68,7 @@ describe('a relay', () => {
   })
 
   test('tells that work goes on after credentials were asked for', () => {
-    const relay = createRelay(createTurn('hi'))
+    const relay = new Relay(createTurn('hi'))
     expect(relay.take(status('TASK_STATE_AUTH_REQUIRED', 'log in'))).toHaveLength(1)
     expect(relay.phase()).toBe('waiting')
     expect(relay.take(status('TASK_STATE_WORKING'))).toHaveLength(1)
@@ -76,7 +76,7 @@ describe('a relay', () => {
   })
 
   test('makes a lone message ours and is done', () => {
-    const relay = createRelay(createTurn('hi'))
+    const relay = new Relay(createTurn('hi'))
     const [event] = relay.take({ message: agentMessage('plain', { contextId: 'far-c' }) })
     expect(event).toMatchObject({ role: 'ROLE_AGENT', contextId: 'context-1' })
     expect(relay.phase()).toBe('done')
