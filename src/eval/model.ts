@@ -1,4 +1,4 @@
-import { createChatClient } from '../agents/openai/client.ts'
+import { ChatClient } from '../agents/openai/client.ts'
 import type { ChatRequest } from '../agents/openai/messages.ts'
 import type { ChatAnswer } from '../agents/openai/read.ts'
 import type { JsonObject } from '../protocol/types.ts'
@@ -71,7 +71,7 @@ export function openModel(
   { baseUrl, model, apiKey, args }: ChatModel,
   { clock = systemClock, log = silent }: ModelOptions = {},
 ): ModelClient {
-  const client = createChatClient({
+  const client = new ChatClient({
     agent: model,
     endpoint: baseUrl,
     ...(apiKey !== undefined && { apiKey }),

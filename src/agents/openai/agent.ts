@@ -21,7 +21,7 @@ import { namesOf } from '../guards/built-in.ts'
 import type { GuardPlace } from '../guards/check.ts'
 import type { Guards } from '../guards/guard.ts'
 import { guardedAnswer, ownGuards } from '../guards/with-guards.ts'
-import { type ModelHistory, modelOptions, modelRows } from '../model-config.ts'
+import { modelOptions, modelRows } from '../model-config.ts'
 import { checkedAnswer, type OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
 import {
@@ -40,7 +40,7 @@ import {
   type ModelChat,
   runChat,
 } from './chat.ts'
-import { type ChatClient, createChatClient, modelEntry } from './client.ts'
+import { ChatClient, modelEntry } from './client.ts'
 import {
   askWithSchema,
   bringsHistory,
@@ -158,7 +158,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     this.#guards = ownGuards(options.id, options.guards)
     this.guardNames = this.#guards && namesOf(this.#guards.guards)
     this.#clock = options.clock ?? systemClock
-    this.#client = createChatClient({
+    this.#client = new ChatClient({
       agent: options.name,
       endpoint: options.endpoint,
       timeoutMs: timeoutSeconds * 1000,
@@ -242,12 +242,8 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     turn: Turn,
     progress: ChatProgress,
   ): Promise<readonly ChatMessage[]> {
-    const { id, name, systemPrompt } = this.#options
-    const { maxHistory = modelRows.maxHistory.default, history = modelRows.history.default } =
-      this.#options
-    const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
-    const reader = { id, name, client, sampling, maxHistory, history, clock }
-    const { summary, messages: heard, spent } = await readHistory(turn, reader)
+    const { systemPrompt } = this.#options
+    const { summary, messages: heard, spent } = await this.#readHistory(turn)
     progress.usage ??= spent
     return toChatMessages({
       ...(systemPrompt && { systemPrompt }),
@@ -255,6 +251,81 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
       earlier: await withoutRefusedFiles(this.#guard, heard, turn.signal),
       message,
     })
+  }
+
+  /**
+   * The earlier messages of the context, the newest ones whole. Where the model summarises, those before them are put
+   * into a summary that stays with the context. It is made anew only when more than `maxHistory` messages have come after
+   * what it covers, and then covers all but the newest half of those, so most turns ask for none. A summary that cannot be
+   * made is left out: the model then sees the newest messages alone.
+   */
+  async #readHistory(turn: Turn): Promise<EarlierMessages> {
+    const {
+      id,
+      maxHistory = modelRows.maxHistory.default,
+      history = modelRows.history.default,
+    } = this.#options
+    if (maxHistory <= 0 || bringsHistory(turn.message)) return { messages: [] }
+    if (history === 'window') return { messages: await earlierMessages(turn, maxHistory) }
+    const messages = await earlierMessages(turn, maxHistory + lookBack)
+    const key = `corral:summary:${id}`
+    const known = toSummary(await turn.context.get(key))
+    const covered = known ? messages.findIndex(({ messageId }) => messageId === known.upTo) : -1
+    const summary = covered < 0 ? undefined : known
+    const rest = messages.slice(covered + 1)
+    if (rest.length <= maxHistory)
+      return { ...(summary && { summary: summary.text }), messages: rest }
+    const kept = Math.ceil(maxHistory / 2)
+    const older = rest.slice(0, -kept)
+    const made = await this.#summarise(turn, summary, older)
+    if (!made)
+      return { ...(summary && { summary: summary.text }), messages: rest.slice(-maxHistory) }
+    turn.context.set(key, { upTo: made.upTo, text: made.text })
+    const from = rest.findIndex(({ messageId }) => messageId === made.upTo) + 1
+    return { summary: made.text, messages: rest.slice(from).slice(-maxHistory), spent: made.usage }
+  }
+
+  /** Asks the model for a summary, once per turn even across a crash. */
+  async #summarise(
+    turn: Turn,
+    known: Summary | undefined,
+    older: readonly Message[],
+  ): Promise<(Summary & { readonly usage?: Usage | undefined }) | undefined> {
+    const [clock, agent] = [this.#clock, this.#options.name]
+    // What ends an answer may well stand in a summary.
+    const { stop: _, ...sampling } = this.#sampling()
+    const upTo = older.at(-1)?.messageId ?? ''
+    const transcript = toTranscript(older, known?.text)
+    const messages = [
+      { role: 'system', content: instruction },
+      { role: 'user', content: transcript },
+    ] as const
+    const began = clock.elapsed()
+    try {
+      const step = await turn.step('summary', async () => {
+        const asked = (): Promise<ChatAnswer> =>
+          this.#client.complete({ ...sampling, messages }, turn.signal, turn.account)
+        const answer = await elsewhere(turn, asked)
+        const durationMs = Math.round(clock.elapsed() - began)
+        const entry = modelEntry({ agent, round: 0, durationMs }, sampling.model, answer)
+        turn.trace({ ...entry, purpose: 'summary' })
+        const usage =
+          answer.usage ?? turn.account?.unreported(estimateUsage(transcript, answer.text))
+        if (usage) turn.account?.spend(usage)
+        const text = answer.text.slice(0, longestSummary)
+        return { upTo, text, ...(usage && toAmounts(usage)) }
+      })
+      const { text, inputTokens, outputTokens, costUsd } = step
+      if (text.trim() === '') return undefined
+      const isCounted = inputTokens !== undefined && outputTokens !== undefined
+      const cost = costUsd !== undefined && { costUsd }
+      const usage = isCounted && { usage: { inputTokens, outputTokens, ...cost } }
+      return { upTo: step.upTo, text, ...usage }
+    } catch (error) {
+      turn.signal.throwIfAborted()
+      turn.log.warn({ agent, error }, 'a conversation could not be summarised')
+      return undefined
+    }
   }
 
   async health(): Promise<Health> {
@@ -315,18 +386,6 @@ function clientNames(
   return new Map(given.map(({ name }, index) => [tools[own + index]?.name ?? name, name]))
 }
 
-/** The model that reads a conversation, and how much of it. */
-interface HistoryReader {
-  readonly id: string
-  readonly name: string
-  readonly client: ChatClient
-  /** Model and sampling, for the summary. */
-  readonly sampling: Omit<ChatRequest, 'messages'>
-  readonly maxHistory: number
-  readonly history: ModelHistory
-  readonly clock: Clock
-}
-
 /** What a model hears of a conversation before the message that it answers. */
 interface EarlierMessages {
   /** What was said before `messages`, in the model's own words. */
@@ -338,33 +397,6 @@ interface EarlierMessages {
 
 /** How many messages beyond those that a model sees whole are read to be summarised. */
 const lookBack = 200
-
-/**
- * The earlier messages of the context, the newest ones whole. Where the model summarises, those before them are put
- * into a summary that stays with the context. It is made anew only when more than `maxHistory` messages have come after
- * what it covers, and then covers all but the newest half of those, so most turns ask for none. A summary that cannot be
- * made is left out: the model then sees the newest messages alone.
- */
-async function readHistory(turn: Turn, reader: HistoryReader): Promise<EarlierMessages> {
-  const { maxHistory, history } = reader
-  if (maxHistory <= 0 || bringsHistory(turn.message)) return { messages: [] }
-  if (history === 'window') return { messages: await earlierMessages(turn, maxHistory) }
-  const messages = await earlierMessages(turn, maxHistory + lookBack)
-  const key = `corral:summary:${reader.id}`
-  const known = toSummary(await turn.context.get(key))
-  const covered = known ? messages.findIndex(({ messageId }) => messageId === known.upTo) : -1
-  const summary = covered < 0 ? undefined : known
-  const rest = messages.slice(covered + 1)
-  if (rest.length <= maxHistory)
-    return { ...(summary && { summary: summary.text }), messages: rest }
-  const kept = Math.ceil(maxHistory / 2)
-  const older = rest.slice(0, -kept)
-  const made = await summarise(turn, reader, { summary, older })
-  if (!made) return { ...(summary && { summary: summary.text }), messages: rest.slice(-maxHistory) }
-  turn.context.set(key, { upTo: made.upTo, text: made.text })
-  const from = rest.findIndex(({ messageId }) => messageId === made.upTo) + 1
-  return { summary: made.text, messages: rest.slice(from).slice(-maxHistory), spent: made.usage }
-}
 
 /** The context's messages, then those of this task that are not among them, the newest `limit`. */
 async function earlierMessages(turn: Turn, limit: number): Promise<readonly Message[]> {
@@ -392,45 +424,3 @@ const longestSummary = 20_000
 const instruction =
   'Summarise this conversation between a user and an assistant, so that the assistant can go on with it. Keep names, ' +
   'numbers, decisions, wishes and open questions. Answer with the summary alone, in the language of the conversation.'
-
-/** Asks the model for a summary, once per turn even across a crash. */
-async function summarise(
-  turn: Turn,
-  reader: HistoryReader,
-  from: { readonly summary: Summary | undefined; readonly older: readonly Message[] },
-): Promise<(Summary & { readonly usage?: Usage | undefined }) | undefined> {
-  const { client, clock, name } = reader
-  // What ends an answer may well stand in a summary.
-  const { stop: _, ...sampling } = reader.sampling
-  const upTo = from.older.at(-1)?.messageId ?? ''
-  const transcript = toTranscript(from.older, from.summary?.text)
-  const messages = [
-    { role: 'system', content: instruction },
-    { role: 'user', content: transcript },
-  ] as const
-  const began = clock.elapsed()
-  try {
-    const step = await turn.step('summary', async () => {
-      const asked = (): Promise<ChatAnswer> =>
-        client.complete({ ...sampling, messages }, turn.signal, turn.account)
-      const answer = await elsewhere(turn, asked)
-      const durationMs = Math.round(clock.elapsed() - began)
-      const entry = modelEntry({ agent: name, round: 0, durationMs }, sampling.model, answer)
-      turn.trace({ ...entry, purpose: 'summary' })
-      const usage = answer.usage ?? turn.account?.unreported(estimateUsage(transcript, answer.text))
-      if (usage) turn.account?.spend(usage)
-      const text = answer.text.slice(0, longestSummary)
-      return { upTo, text, ...(usage && toAmounts(usage)) }
-    })
-    const { text, inputTokens, outputTokens, costUsd } = step
-    if (text.trim() === '') return undefined
-    const isCounted = inputTokens !== undefined && outputTokens !== undefined
-    const cost = costUsd !== undefined && { costUsd }
-    const usage = isCounted && { usage: { inputTokens, outputTokens, ...cost } }
-    return { upTo: step.upTo, text, ...usage }
-  } catch (error) {
-    turn.signal.throwIfAborted()
-    turn.log.warn({ agent: name, error }, 'a conversation could not be summarised')
-    return undefined
-  }
-}

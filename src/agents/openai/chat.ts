@@ -31,7 +31,7 @@ import {
 } from '../tools.ts'
 import { approvalEntry, type ChatClient, modelEntry, toolEntry } from './client.ts'
 import { type ChatMessage, type ChatRequest, fromChatToolCall, toChatToolCall } from './messages.ts'
-import { type ChatAnswer, ChatAssembly, malformed } from './read.ts'
+import { ChatAnswer, malformed } from './read.ts'
 
 /** One answer of a model, with the tools that it may use on the way. */
 export interface ModelChat {
@@ -291,7 +291,7 @@ async function* askModel(
 ): AsyncGenerator<AgentEvent, ChatAnswer> {
   const { agent, client, request, progress, clock, turn } = chat
   turn.account?.check()
-  const answer = new ChatAssembly(turn.account, request.model)
+  const answer = new ChatAnswer(turn.account, request.model)
   const began = clock.elapsed()
   const back = turn.away()
   try {
@@ -315,7 +315,7 @@ async function* askModel(
 function estimateUnreported(
   account: Account | undefined,
   { messages, tools }: ChatRequest,
-  answer: ChatAssembly,
+  answer: ChatAnswer,
 ): void {
   if (answer.usage || !account) return
   const calls = answer.toolCalls().map(({ name, arguments: args }) => name + args)

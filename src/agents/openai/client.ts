@@ -14,8 +14,7 @@ import { withoutSecrets } from '../guards/secrets.ts'
 import type { ModelToolCall, ToolResult } from '../tools.ts'
 import { type ChatDelta, type ChatRequest, toUrls } from './messages.ts'
 import {
-  type ChatAnswer,
-  ChatAssembly,
+  ChatAnswer,
   createReader,
   drain,
   ErrorInAnswer,
@@ -43,30 +42,93 @@ interface ChatClientOptions extends RetryContext {
   readonly extraBody?: JsonObject
 }
 
-/** A model service. Leaving a stream, or a signal that fires, closes the connection. */
-export interface ChatClient {
+/**
+ * A client of an OpenAI-compatible service. It holds kept-alive connections until it is closed. Leaving a stream, or a
+ * signal that fires, closes the connection.
+ */
+export class ChatClient {
+  readonly #options: ChatClientOptions
+  readonly #urls: ReturnType<typeof toUrls>
+  readonly #dispatcher: Connections
+  readonly #credentials: Readonly<Record<string, string>>
+  readonly #headers: Readonly<Record<string, string>>
+  #closing: Promise<void> | undefined
+
+  constructor(options: ChatClientOptions) {
+    this.#options = options
+    this.#urls = toUrls(options.endpoint)
+    const { rules = createNamedRules([this.#urls.completions]), timeoutMs } = options
+    const refusal = (reason: string): AddressRefused => new AddressRefused(reason)
+    const connect = checkedConnector({ rules, refusal, timeoutMs })
+    this.#dispatcher = new Connections({ connect })
+    this.#credentials = toCredentials(options)
+    this.#headers = {
+      ...this.#credentials,
+      'content-type': 'application/json',
+      accept: 'text/event-stream, application/json',
+    }
+  }
+
   /**
    * The chunks of one answer as they come, those together that arrive together. Resolves when the answer begins and is
    * tried again until then, never after: what is said is said.
    */
-  stream(chat: ChatRequest, signal: AbortSignal): Promise<AsyncIterable<readonly ChatDelta[]>>
-  /** One answer as a whole, at an account's prices; tried again until it is there. */
-  complete(chat: ChatRequest, signal: AbortSignal, account?: Account): Promise<ChatAnswer>
-  /** Resolves where the service lists its models within 5 seconds. */
-  probe(): Promise<void>
-  close(): Promise<void>
-}
-
-/** A client of an OpenAI-compatible service. It holds kept-alive connections until it is closed. */
-export function createChatClient(options: ChatClientOptions): ChatClient {
-  const { agent, timeoutMs, clock } = options
-  const service = connectService(options)
-
-  async function* read(
-    opening: () => Promise<ServiceReply>,
+  async stream(
+    chat: ChatRequest,
     signal: AbortSignal,
+  ): Promise<AsyncIterable<readonly ChatDelta[]>> {
+    const body = this.#bodyOf({ ...chat, ...streamed })
+    const format = chat.response_format?.type
+    const attempt = (): Promise<Beginning> => begin(this.#read(body, signal, format))
+    return new BegunAnswer(await retry(attempt, retryRules(this.#options, isPassing, signal)))
+  }
+
+  /** One answer as a whole, at an account's prices; tried again until it is there. */
+  complete(chat: ChatRequest, signal: AbortSignal, account?: Account): Promise<ChatAnswer> {
+    const body = this.#bodyOf(chat)
+    const { agent } = this.#options
+    const attempt = (): Promise<ChatAnswer> =>
+      assemble(this.#read(body, signal), agent, new ChatAnswer(account, chat.model))
+    return retry(attempt, retryRules(this.#options, isPassing, signal))
+  }
+
+  /** Resolves where the service lists its models within 5 seconds. */
+  async probe(): Promise<void> {
+    const { agent, clock } = this.#options
+    const late = new AbortController()
+    const cancel = clock.after(probeMs, () => late.abort(new errors.HeadersTimeoutError()))
+    try {
+      const asked = {
+        dispatcher: this.#dispatcher,
+        headers: this.#credentials,
+        signal: late.signal,
+      }
+      const reply = await request(this.#urls.models, asked).catch((cause: unknown) => {
+        throw networkFault(agent, cause)
+      })
+      await reply.body.dump()
+      if (reply.statusCode >= 300) throw refusal(agent, reply.statusCode)
+    } finally {
+      cancel()
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#dispatcher.destroy()
+    return this.#closing
+  }
+
+  #bodyOf(chat: object): string {
+    return JSON.stringify({ ...this.#options.extraBody, ...chat })
+  }
+
+  async *#read(
+    asked: string,
+    signal: AbortSignal,
+    format?: string,
   ): AsyncGenerator<readonly ChatDelta[]> {
-    const reply = await opening()
+    const { agent, clock, timeoutMs } = this.#options
+    const reply = await this.#ask(asked, signal, format)
     const { body } = reply
     const answer = createReader(reply, agent)
     const silence = new Silence(clock, timeoutMs, () => body.destroy(new errors.BodyTimeoutError()))
@@ -88,7 +150,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       await drain(reply, clock)
     } catch (error) {
       signal.throwIfAborted()
-      if (error instanceof ErrorInAnswer) throw service.errorIn(error)
+      if (error instanceof ErrorInAnswer) throw this.#errorIn(error)
       throw isNetworkError(error) ? networkFault(agent, error) : error
     } finally {
       silence.stop()
@@ -97,23 +159,34 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     }
   }
 
-  return {
-    async stream(chat, signal) {
-      const body = JSON.stringify({ ...options.extraBody, ...chat, ...streamed })
-      const format = chat.response_format?.type
-      const attempt = (): Promise<Beginning> =>
-        begin(read(() => service.ask(body, signal, format), signal))
-      return new BegunAnswer(await retry(attempt, retryRules(options, isPassing, signal)))
-    },
-    complete(chat, signal, account) {
-      const body = JSON.stringify({ ...options.extraBody, ...chat })
-      const opening = (): Promise<ServiceReply> => service.ask(body, signal)
-      const attempt = (): Promise<ChatAnswer> =>
-        assemble(read(opening, signal), agent, new ChatAssembly(account, chat.model))
-      return retry(attempt, retryRules(options, isPassing, signal))
-    },
-    probe: service.probe,
-    close: service.close,
+  /**
+   * One request for an answer, in a `response_format` of this type if any.
+   * @throws A2AError for a refusal, or where the service cannot be reached.
+   */
+  async #ask(body: string, signal: AbortSignal, format?: string): Promise<ServiceReply> {
+    const { agent, timeoutMs, clock } = this.#options
+    const [dispatcher, headers] = [this.#dispatcher, this.#headers]
+    const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
+    const asked = { dispatcher, method: 'POST', headers, body, signal, ...limits } as const
+    const reply = await request(this.#urls.completions, asked).catch((cause: unknown) => {
+      signal.throwIfAborted()
+      throw networkFault(agent, cause)
+    })
+    const status = reply.statusCode
+    if (status < 300) return reply
+    const said = await readText(reply).catch(() => '')
+    const words = logRefusal(this.#options, status, said)
+    const retryAfterSeconds = retryAfterOf(reply.headers, clock.now())
+    throw refusal(agent, status, { said, words, retryAfterSeconds, format })
+  }
+
+  /** What an error means that came where an answer was to be. */
+  #errorIn({ said }: ErrorInAnswer): A2AError {
+    const { agent } = this.#options
+    const words = logRefusal(this.#options, 200, said)
+    const status = statusIn(said)
+    const isKnown = status !== undefined || kindOf(200, said) !== undefined
+    return isKnown ? refusal(agent, status ?? 200, { said, words }) : malformed(agent, 'failed')
   }
 }
 
@@ -216,7 +289,7 @@ function isNetworkError(error: unknown): boolean {
 async function assemble(
   answered: AsyncIterable<readonly ChatDelta[]>,
   agent: string,
-  answer: ChatAssembly,
+  answer: ChatAnswer,
 ): Promise<ChatAnswer> {
   for await (const deltas of answered) for (const delta of deltas) answer.add(delta)
   const isEmpty = answer.text === '' && answer.toolCalls().length === 0
@@ -228,66 +301,6 @@ const probeMs = 5_000
 
 /** What stands in the place of a key where a service asks for none. */
 const noKey = 'none'
-
-function connectService(options: ChatClientOptions) {
-  const { agent, timeoutMs, clock } = options
-  const { completions, models } = toUrls(options.endpoint)
-  const { rules = createNamedRules([completions]) } = options
-  const refused = (reason: string): AddressRefused => new AddressRefused(reason)
-  const dispatcher = new Connections({
-    connect: checkedConnector({ rules, refusal: refused, timeoutMs }),
-  })
-  const credentials = toCredentials(options)
-  const headers = {
-    ...credentials,
-    'content-type': 'application/json',
-    accept: 'text/event-stream, application/json',
-  }
-  const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
-  let closing: Promise<void> | undefined
-
-  async function refuse(reply: ServiceReply, format: string | undefined): Promise<A2AError> {
-    const said = await readText(reply).catch(() => '')
-    const words = logRefusal(options, reply.statusCode, said)
-    const retryAfterSeconds = retryAfterOf(reply.headers, clock.now())
-    return refusal(agent, reply.statusCode, { said, words, retryAfterSeconds, format })
-  }
-
-  return {
-    /** One request for an answer, in a `response_format` of this type if any. @throws A2AError for a refusal, or where the service cannot be reached. */
-    async ask(body: string, signal: AbortSignal, format?: string): Promise<ServiceReply> {
-      const asked = { dispatcher, method: 'POST', headers, body, signal, ...limits } as const
-      const reply = await request(completions, asked).catch((cause: unknown) => {
-        signal.throwIfAborted()
-        throw networkFault(agent, cause)
-      })
-      if (reply.statusCode < 300) return reply
-      throw await refuse(reply, format)
-    },
-    async probe(): Promise<void> {
-      const late = new AbortController()
-      const cancel = clock.after(probeMs, () => late.abort(new errors.HeadersTimeoutError()))
-      try {
-        const asked = { dispatcher, headers: credentials, signal: late.signal }
-        const reply = await request(models, asked).catch((cause: unknown) => {
-          throw networkFault(agent, cause)
-        })
-        await reply.body.dump()
-        if (reply.statusCode >= 300) throw refusal(agent, reply.statusCode)
-      } finally {
-        cancel()
-      }
-    },
-    /** What an error means that came where an answer was to be. */
-    errorIn({ said }: ErrorInAnswer): A2AError {
-      const words = logRefusal(options, 200, said)
-      const status = statusIn(said)
-      const isKnown = status !== undefined || kindOf(200, said) !== undefined
-      return isKnown ? refusal(agent, status ?? 200, { said, words }) : malformed(agent, 'failed')
-    },
-    close: (): Promise<void> => (closing ??= dispatcher.destroy()),
-  }
-}
 
 function toCredentials({ apiKey, headers = {} }: ChatClientOptions): Record<string, string> {
   const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])

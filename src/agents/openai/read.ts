@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Usage } from '../../protocol/extensions.ts'
-import type { Json, JsonObject } from '../../protocol/types.ts'
+import type { Json } from '../../protocol/types.ts'
 import { soon } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { type Fields, isFields, type Mutable } from '../../shared/json.ts'
@@ -276,37 +276,25 @@ class ThoughtSplitter {
   }
 }
 
-/** What a model answered. */
-export interface ChatAnswer {
-  readonly text: string
-  /** What it thought before. */
-  readonly reasoning: string
-  /** Its words for why it does not answer; empty where it answered. */
-  readonly refusal: string
-  readonly finish: string | undefined
-  readonly usage: Usage | undefined
-  /** Fields that go back to the service beside its tool calls. */
-  readonly returned: JsonObject
-  /** The calls in the order of their beginnings, their arguments whole. */
-  toolCalls(): readonly ModelToolCall[]
-}
-
 /**
- * Gathers the chunks of one answer. A call without an id gets one, because its result must name it. What the answer used
- * has its cost where an account knows the price of the model that was asked.
+ * What a model answered, gathered from chunks. A call without an id gets one, because its result must name it. What the
+ * answer used has its cost where an account knows the price of the model that was asked.
  */
-export class ChatAssembly implements ChatAnswer {
+export class ChatAnswer {
+  /** What it thought before. */
+  reasoning = ''
+  /** Its words for why it does not answer; empty where it answered. */
+  refusal = ''
+  finish: string | undefined
+  usage: Usage | undefined
+  /** Fields that go back to the service beside its tool calls. */
+  returned: ReturnedFields = {}
   readonly #account: Account | undefined
   readonly #model: string | undefined
   readonly #calls: Mutable<ModelToolCall>[] = []
   /** The latest call under each index. */
   readonly #latest = new Map<number, Mutable<ModelToolCall>>()
   readonly #texts: string[] = []
-  #reasoning = ''
-  #refusal = ''
-  #finish: string | undefined
-  #usage: Usage | undefined
-  #returned: ReturnedFields = {}
 
   constructor(account?: Account, model?: string) {
     this.#account = account
@@ -317,36 +305,17 @@ export class ChatAssembly implements ChatAnswer {
     return this.#texts.join('')
   }
 
-  get reasoning(): string {
-    return this.#reasoning
-  }
-
-  get refusal(): string {
-    return this.#refusal
-  }
-
-  get finish(): string | undefined {
-    return this.#finish
-  }
-
-  get usage(): Usage | undefined {
-    return this.#usage
-  }
-
-  get returned(): JsonObject {
-    return this.#returned
-  }
-
   add({ text, reasoning, refusal, toolCalls, finish, usage, returned }: ChatDelta): void {
     if (text) this.#texts.push(text)
-    if (reasoning) this.#reasoning += reasoning
-    if (refusal) this.#refusal += refusal
+    if (reasoning) this.reasoning += reasoning
+    if (refusal) this.refusal += refusal
     if (toolCalls) for (const piece of toolCalls) this.#addPiece(piece)
-    this.#finish = finish ?? this.#finish
-    if (usage) this.#usage = this.#account ? this.#account.price(usage, this.#model) : usage
-    if (returned) this.#returned = joinFields(this.#returned, returned)
+    this.finish = finish ?? this.finish
+    if (usage) this.usage = this.#account ? this.#account.price(usage, this.#model) : usage
+    if (returned) this.returned = joinFields(this.returned, returned)
   }
 
+  /** The calls in the order of their beginnings, their arguments whole. */
   toolCalls(): readonly ModelToolCall[] {
     return this.#calls.map((call, place) => ({ ...call, id: call.id || `call_${place}` }))
   }

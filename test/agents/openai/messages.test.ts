@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { retryAfterOf } from '../../../src/agents/openai/client.ts'
 import { parseDelta, toChatMessages, toUrls } from '../../../src/agents/openai/messages.ts'
-import { ChatAssembly } from '../../../src/agents/openai/read.ts'
+import { ChatAnswer } from '../../../src/agents/openai/read.ts'
 import { agentMessage, userMessage } from '../../../src/protocol/task.ts'
 import type { Message } from '../../../src/protocol/types.ts'
 
@@ -61,7 +61,7 @@ test('tool calls are put together however their pieces are cut and mixed', () =>
   const call = fc.record({ name: fc.stringMatching(/^[a-z]{1,8}$/), args: fc.json() })
   fc.assert(
     fc.property(fc.array(call, { minLength: 1, maxLength: 4 }), fc.nat(6), (calls, size) => {
-      const assembly = new ChatAssembly()
+      const assembly = new ChatAnswer()
       const step = size + 1
       const longest = Math.max(...calls.map(({ args }) => args.length))
       for (let at = 0; at < longest; at += step)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createChatClient } from '../../../src/agents/openai/client.ts'
+import { ChatClient } from '../../../src/agents/openai/client.ts'
 import { createNamedRules } from '../../../src/network/guard.ts'
 import { silent } from '../../../src/shared/log.ts'
 import { createFakeClock, createInstantClock, openModelServer } from '../../../src/testing/index.ts'
@@ -17,11 +17,11 @@ test('a model service is reached inside, and not by a name that is public too', 
     const { lookup } = createResolver({ 'model.example.com': answers })
     const rules = createNamedRules([endpoint], { lookup })
     const clock = createInstantClock({ real: () => true })
-    const client = createChatClient({
+    const client = new ChatClient({
       ...{ agent: 'Eye', endpoint, timeoutMs: 5_000, maxRetries: 0, rules },
       ...{ clock, random: () => 0, log: silent },
     })
-    onTestFinished(client.close)
+    onTestFinished(() => client.close())
     const messages = [{ role: 'user', content: 'hi' }] as const
     const answer = client.complete({ model: 'm', messages }, new AbortController().signal)
     return answer.then(
@@ -47,7 +47,7 @@ test('an end that has arrived when its time is over saves the connection', async
   await once(http.listen(0, '127.0.0.1'), 'listening')
   const { port } = http.address() as AddressInfo // a listening TCP server has one
   const clock = createFakeClock()
-  const client = createChatClient({
+  const client = new ChatClient({
     ...{ agent: 'Eye', endpoint: `http://127.0.0.1:${port}/v1`, timeoutMs: 5_000, maxRetries: 0 },
     ...{ clock, random: () => 0, log: silent },
   })
