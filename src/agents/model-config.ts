@@ -209,7 +209,7 @@ const numeral = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 /** Checks every setting that is given. @throws ConfigConversionError that names the field as `at` does. */
 export function checkModelConfig(model: ModelConfig, at: (key: string) => string): void {
-  const { name, stop, reasoningEffort, headers = {}, extraBody = {} } = model
+  const { name, stop, reasoningEffort, headers, extraBody } = model
   if (name !== undefined) checkText(at('name'), name)
   for (const key of ['temperature', 'topP'] as const)
     if (model[key] !== undefined) checkWithin(at(key), model[key], key)
@@ -224,8 +224,8 @@ export function checkModelConfig(model: ModelConfig, at: (key: string) => string
     const value = model[key as keyof typeof ranges] // one of its keys
     if (value !== undefined) checkWhole(at(key), value, range)
   }
-  checkHeaders(headers, at('headers'))
-  for (const field of Object.keys(extraBody))
+  checkHeaders(headers ?? {}, at('headers'))
+  for (const field of Object.keys(extraBody ?? {}))
     if (ownFields.has(field))
       throw invalidValue(`${at('extraBody')}.${field}`, '…', 'has a setting, or is ours to fill')
 }
