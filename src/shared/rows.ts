@@ -99,12 +99,19 @@ export const row: { readonly [K in Kind]: MakeRow } = Object.fromEntries(
   ]),
 ) as { readonly [K in Kind]: MakeRow } // one for each kind
 
-/** What a program may give for each key. */
-export function optionsOf<T>(rows: Rows<T>): OptionTable<T> {
-  const entries = Object.entries<KeyRow>(rows).map(
-    ([key, { kind, option = kinds[kind], required }]) => [key, required ? `${option}!` : option],
+/** What a program may give for each key, in the order in which errors name them: the order of the rows but for the `first`. */
+export function optionsOf<T>(
+  rows: Rows<T>,
+  first: readonly (keyof T & string)[] = [],
+): OptionTable<T> {
+  const options: Readonly<Record<string, string>> = Object.fromEntries(
+    Object.entries<KeyRow>(rows).map(([key, { kind, option = kinds[kind], required }]) => [
+      key,
+      required ? `${option}!` : option,
+    ]),
   )
-  return Object.fromEntries(entries) as OptionTable<T> // it has the keys of the rows
+  const named = Object.fromEntries(first.map((key) => [key, options[key]]))
+  return { ...named, ...options } as OptionTable<T> // it has the keys of the rows
 }
 
 /** What a choice or word may be. */

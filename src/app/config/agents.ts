@@ -23,8 +23,9 @@ import {
   isTable,
   type KeyFacts,
   numberLike,
+  table,
   tableOf,
-  whenGiven,
+  toCamelCase,
   word,
   words,
 } from './values.ts'
@@ -53,16 +54,14 @@ const approval = described(
 )
 
 /** `[[agents.tools]]`: files whose tools an OpenAI agent may use. */
-const toolsSchema: z.ZodType<ToolModuleConfig> = z
-  .strictObject({
-    module: described(filledText, {
-      description:
-        'A file, relative to this one, that exports a tool, a list of tools, or several under names.',
-      examples: ['./tools/weather.mjs'],
-    }),
-    approval,
-  })
-  .transform(({ module, approval }) => ({ module, ...whenGiven('approval', approval) }))
+const toolsSchema: z.ZodType<ToolModuleConfig> = table({
+  module: described(filledText, {
+    description:
+      'A file, relative to this one, that exports a tool, a list of tools, or several under names.',
+    examples: ['./tools/weather.mjs'],
+  }),
+  approval,
+})
 
 const name = described(filledText, {
   description:
@@ -108,20 +107,7 @@ const endpoint = z.strictObject({
 /** `[[agents.mcp_servers]]`: tool servers of an OpenAI agent. */
 const mcpSchema: z.ZodType<McpServerConfig> = z
   .union([program, endpoint])
-  .transform((server): McpServerConfig => {
-    const { name } = server
-    const approval = whenGiven('approval', server.approval)
-    if ('url' in server)
-      return { name, url: server.url, ...whenGiven('headers', server.headers), ...approval }
-    return {
-      name,
-      command: server.command,
-      ...whenGiven('args', server.args),
-      ...whenGiven('env', server.env),
-      ...whenGiven('cwd', server.cwd),
-      ...approval,
-    }
-  })
+  .transform((server) => toCamelCase<McpServerConfig>(server))
 
 const apiKey = z.strictObject({
   type: described(z.literal('api_key'), {
@@ -177,18 +163,7 @@ const oauth2 = z.strictObject({
 /** `[agents.auth]`: how Corral proves itself to the agent. */
 const agentAuthSchema: z.ZodType<AgentAuth> = z
   .discriminatedUnion('type', [apiKey, bearer, oauth2])
-  .transform((auth): AgentAuth => {
-    if (auth.type === 'bearer') return auth
-    if (auth.type === 'api_key')
-      return { type: 'api_key', key: auth.key, ...whenGiven('header', auth.header) }
-    return {
-      type: 'oauth2',
-      tokenUrl: auth.token_url,
-      clientId: auth.client_id,
-      clientSecret: auth.client_secret,
-      ...whenGiven('scopes', auth.scopes),
-    }
-  })
+  .transform((auth) => toCamelCase<AgentAuth>(auth))
 
 /** Keys that are settings; any others may stand beside them. They are read where an agent becomes one of its kind. */
 const settings: Readonly<Record<string, KeyFacts>> = {
@@ -279,7 +254,8 @@ export const outputFields: {
   }),
 }
 
-const agentTable = z.strictObject({
+/** `[[agents]]`: one agent. Ranges are checked where it becomes an agent of its kind. */
+export const agentSchema: z.ZodType<AgentConfig> = table({
   id: described(filledText, {
     description:
       "Names the agent in this file and in the server's paths, `/agents/ID`: letters, digits, `.`, `_`, `:` and `-`. Agents and teams share their ids.",
@@ -378,34 +354,6 @@ const agentTable = z.strictObject({
     examples: [['files.internal', '10.0.0.0/8']],
   }),
 })
-
-/** `[[agents]]`: one agent. Ranges are checked where it becomes an agent of its kind. */
-export const agentSchema: z.ZodType<AgentConfig> = agentTable.transform(
-  (agent): AgentConfig => ({
-    id: agent.id,
-    name: agent.name,
-    endpoint: agent.endpoint,
-    protocol: agent.protocol,
-    ...whenGiven('version', agent.version),
-    ...whenGiven('description', agent.description),
-    ...whenGiven('capabilities', agent.capabilities),
-    ...whenGiven('metadata', agent.metadata),
-    ...whenGiven('expose', agent.expose),
-    ...whenGiven('timeoutSeconds', agent.timeout_seconds),
-    ...whenGiven('maxTaskSeconds', agent.max_task_seconds),
-    ...whenGiven('wait', agent.wait),
-    ...whenGiven('maxRetries', agent.max_retries),
-    ...whenGiven('auth', agent.auth),
-    ...whenGiven('credentialOrigins', agent.credential_origins),
-    ...whenGiven('mcpServers', agent.mcp_servers),
-    ...whenGiven('tools', agent.tools),
-    ...whenGiven('model', agent.model),
-    ...whenGiven('allowFiles', agent.allow_files),
-    ...whenGiven('guards', agent.guards),
-    ...whenGiven('outputSchema', agent.output_schema),
-    ...whenGiven('maxOutputRetries', agent.max_output_retries),
-  }),
-)
 
 /** A file with the schemas that it names by their files put in, which files these are, and what is wrong with them. */
 interface WithSchemas {

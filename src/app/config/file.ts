@@ -7,7 +7,7 @@ import { agentSchema } from './agents.ts'
 import type { ConfigError, Unplaced } from './locate.ts'
 import { type ServerConfig, serverSchema } from './server.ts'
 import { teamSchema } from './teams.ts'
-import { described, filledText, numberLike, whenGiven } from './values.ts'
+import { described, filledText, numberLike, table, whenGiven } from './values.ts'
 
 /** Makes the error that tells problems of a file with their places. */
 export type ToConfigError = (problems: readonly Unplaced[], options?: ErrorOptions) => ConfigError
@@ -15,27 +15,21 @@ export type ToConfigError = (problems: readonly Unplaced[], options?: ErrorOptio
 const dollars = numberLike.refine((price) => price >= 0, 'must be US dollars, a number from 0')
 
 /** `[prices."model"]`. */
-const priceSchema: z.ZodType<ModelPrice> = z
-  .strictObject({
-    input: described(dollars, {
-      description: 'US dollars per million tokens of input.',
-      examples: [2],
-    }),
-    output: described(dollars, {
-      description: 'US dollars per million tokens of output.',
-      examples: [8],
-    }),
-    cached_input: described(dollars.optional(), {
-      description:
-        'US dollars per million tokens of input that the service had in its cache; as much as `input` if absent.',
-      examples: [0.5],
-    }),
-  })
-  .transform(({ input, output, cached_input }) => ({
-    input,
-    output,
-    ...whenGiven('cachedInput', cached_input),
-  }))
+const priceSchema: z.ZodType<ModelPrice> = table({
+  input: described(dollars, {
+    description: 'US dollars per million tokens of input.',
+    examples: [2],
+  }),
+  output: described(dollars, {
+    description: 'US dollars per million tokens of output.',
+    examples: [8],
+  }),
+  cached_input: described(dollars.optional(), {
+    description:
+      'US dollars per million tokens of input that the service had in its cache; as much as `input` if absent.',
+    examples: [0.5],
+  }),
+})
 
 /** `[prices]`: what models cost, by their names. */
 const pricesSchema: z.ZodType<ModelPrices> = z

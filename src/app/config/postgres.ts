@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { postgresDefaults } from '../../store/postgres/connection.ts'
-import { described, filledText, whenGiven } from './values.ts'
+import { described, filledText, table, toCamelCase } from './values.ts'
 
 const { leaseMs, beatMs, ...usual } = postgresDefaults
 const count = z.int().min(1)
@@ -14,27 +14,21 @@ export interface PostgresTlsConfig {
   readonly key?: string
 }
 
-const tlsSchema: z.ZodType<PostgresTlsConfig> = z
-  .strictObject({
-    ca: described(filledText.optional(), {
-      description:
-        "The certificate of the authority that signed the database's, a file relative to this one.",
-      examples: ['./tls/ca.pem'],
-    }),
-    cert: described(filledText.optional(), {
-      description: 'The certificate that Corral shows, a file relative to this one.',
-      examples: ['./tls/corral.pem'],
-    }),
-    key: described(filledText.optional(), {
-      description: 'The key of that certificate, a file relative to this one.',
-      examples: ['./tls/corral.key'],
-    }),
-  })
-  .transform(({ ca, cert, key }) => ({
-    ...whenGiven('ca', ca),
-    ...whenGiven('cert', cert),
-    ...whenGiven('key', key),
-  }))
+const tlsSchema: z.ZodType<PostgresTlsConfig> = table({
+  ca: described(filledText.optional(), {
+    description:
+      "The certificate of the authority that signed the database's, a file relative to this one.",
+    examples: ['./tls/ca.pem'],
+  }),
+  cert: described(filledText.optional(), {
+    description: 'The certificate that Corral shows, a file relative to this one.',
+    examples: ['./tls/corral.pem'],
+  }),
+  key: described(filledText.optional(), {
+    description: 'The key of that certificate, a file relative to this one.',
+    examples: ['./tls/corral.key'],
+  }),
+})
 
 const schemaName = z
   .string()
@@ -138,16 +132,4 @@ export const postgresSchema: z.ZodType<PostgresConfig> = postgresTable
     path: ['lease_ms'],
     error: `must be at least twice beat_ms (${beatMs} if absent) and 100 more`,
   })
-  .transform((postgres) => ({
-    ...whenGiven('schema', postgres.schema),
-    ...whenGiven('sessionUrl', postgres.session_url),
-    ...whenGiven('readers', postgres.readers),
-    ...whenGiven('tls', postgres.tls),
-    ...whenGiven('statementTimeoutSeconds', postgres.statement_timeout_seconds),
-    ...whenGiven('commitTimeoutSeconds', postgres.commit_timeout_seconds),
-    ...whenGiven('leaseMs', postgres.lease_ms),
-    ...whenGiven('beatMs', postgres.beat_ms),
-    ...whenGiven('lookMs', postgres.look_ms),
-    ...whenGiven('chunkGapMs', postgres.chunk_gap_ms),
-    ...whenGiven('foreignBuildAfterSeconds', postgres.foreign_build_after_seconds),
-  }))
+  .transform((postgres) => toCamelCase<PostgresConfig>(postgres))

@@ -2,14 +2,18 @@ import { z } from 'zod'
 import { createAllowList, isRange } from '../../network/guard.ts'
 import { isScope, scopeNames } from '../../protocol/operations.ts'
 import { callerKeyHeader, jwtDefaults, type SecretOwner } from '../../server/access/auth.ts'
-import {
-  defaultWindowSeconds,
-  type LimitOptions,
-  limitDefaults,
-} from '../../server/access/limits.ts'
+import { type LimitOptions, limitRows } from '../../server/access/limits.ts'
 import { isHostEntry } from '../../server/access/origins.ts'
 import { type PostgresConfig, postgresSchema } from './postgres.ts'
-import { described, filledText, fromVariable, serverDefaults, whenGiven } from './values.ts'
+import {
+  described,
+  filledText,
+  fromVariable,
+  serverDefaults,
+  table,
+  tableOf,
+  whenGiven,
+} from './values.ts'
 
 const hostEntry = filledText.refine(
   isHostEntry,
@@ -70,7 +74,7 @@ const algorithm = filledText.refine((name) => !/^(hs|none$)/i.test(name), {
   error: 'tokens are checked by public keys: name asymmetric algorithms only',
 })
 
-const jwtSchema = z.strictObject({
+const jwtSchema: z.ZodType<NonNullable<ServerAuthConfig['jwt']>> = table({
   issuer: described(filledText, {
     description: 'Who issues the tokens, as their claim `iss` says.',
     examples: ['https://login.example.com/'],
@@ -164,16 +168,7 @@ const authSchema: z.ZodType<ServerAuthConfig> = z
     ...(bearer_tokens && {
       bearerTokens: Object.fromEntries(bearer_tokens.map((one) => [one.token, toOwner(one)])),
     }),
-    ...(jwt && {
-      jwt: {
-        issuer: jwt.issuer,
-        audience: jwt.audience,
-        jwksUrl: jwt.jwks_url,
-        ...whenGiven('algorithms', jwt.algorithms),
-        ...whenGiven('userClaim', jwt.user_claim),
-        ...whenGiven('tenantClaim', jwt.tenant_claim),
-      },
-    }),
+    ...whenGiven('jwt', jwt),
   }))
 
 interface Granted {
@@ -188,149 +183,6 @@ function toOwner({ user, scopes, tenants }: Granted): SecretOwner {
 }
 
 const count = z.int().min(1).optional()
-
-const limitsTable = z.strictObject({
-  requests: described(count, {
-    description:
-      'Requests of one caller per `window_seconds`; beyond it 429 with `Retry-After`. No limit if absent.',
-    examples: [600],
-  }),
-  window_seconds: described(count, {
-    description: 'The window of `requests`, in seconds.',
-    default: defaultWindowSeconds,
-    examples: [10],
-  }),
-  max_body_bytes: described(count, {
-    description: 'The largest body of a request, in bytes; beyond it 413.',
-    default: limitDefaults.maxBodyBytes,
-    examples: [1_048_576],
-  }),
-  max_concurrent_turns: described(count, {
-    description:
-      'Turns of agents at once, of one caller half as many; beyond it a task waits as SUBMITTED. A turn that waits for a remote agent, a model or an MCP tool does not count.',
-    default: limitDefaults.maxConcurrentTurns,
-    examples: [256],
-  }),
-  max_waiting_per_principal: described(count, {
-    description: 'Messages of one caller that wait for their turn; beyond it 429.',
-    default: limitDefaults.maxWaitingPerPrincipal,
-    examples: [100],
-  }),
-  max_connections: described(count, {
-    description:
-      'Open connections; beyond it the address that holds most loses its longest idle one, else its oldest stream.',
-    default: limitDefaults.maxConnections,
-    examples: [2000],
-  }),
-  max_task_bytes: described(count, {
-    description: 'What one task may hold, in bytes; beyond it the task is FAILED.',
-    default: limitDefaults.maxTaskBytes,
-    examples: [8_388_608],
-  }),
-  max_task_events: described(count, {
-    description: 'Events that one task may have; beyond it the task is FAILED.',
-    default: limitDefaults.maxTaskEvents,
-    examples: [10_000],
-  }),
-  max_push_configs: described(count, {
-    description: 'Webhooks of one task; beyond it the request is refused.',
-    default: limitDefaults.maxPushConfigs,
-    examples: [3],
-  }),
-  max_context_bytes: described(count, {
-    description: 'The values that one context keeps, in bytes; beyond it the step fails.',
-    default: limitDefaults.maxContextBytes,
-    examples: [65_536],
-  }),
-  max_depth: described(count, {
-    description: 'How deep the JSON of a request may nest; beyond it the request is refused.',
-    default: limitDefaults.maxDepth,
-    examples: [32],
-  }),
-  max_parts: described(count, {
-    description: 'Parts of one message; beyond it the request is refused.',
-    default: limitDefaults.maxParts,
-    examples: [100],
-  }),
-  max_metadata_keys: described(count, {
-    description: 'Keys in the metadata of a request, nested ones too; beyond it it is refused.',
-    default: limitDefaults.maxMetadataKeys,
-    examples: [100],
-  }),
-  max_commit_wait_ms: described(z.int().min(0).optional(), {
-    description:
-      'How long the oldest commit may wait, in milliseconds, before new tasks get 503 with `Retry-After`; 0 for no limit. The default holds where replicas share the store; with others it is 0.',
-    default: limitDefaults.maxCommitWaitMs,
-    examples: [5000, 0],
-  }),
-  max_loop_lag_ms: described(z.int().min(0).optional(), {
-    description:
-      'How late the event loop may be, three times in a row, in milliseconds, before new tasks get 503 with `Retry-After`; 0 for no limit. The default holds where replicas share the store; with others it is 0.',
-    default: limitDefaults.maxLoopLagMs,
-    examples: [1000, 0],
-  }),
-  write_timeout_seconds: described(count, {
-    description:
-      'How long a reader may take nothing of its reply, in seconds; then its connection is cut.',
-    default: limitDefaults.writeTimeoutSeconds,
-    examples: [30],
-  }),
-  max_inflight_body_bytes: described(count, {
-    description:
-      'Bodies that are being read, all together, in bytes, at most 1/16 of the heap; beyond it 503 before more is read.',
-    default: limitDefaults.maxInflightBodyBytes,
-    examples: [33_554_432],
-  }),
-  max_queued_bytes: described(count, {
-    description:
-      'Messages that wait or run, all together, in bytes, at most 1/8 of the heap, of one caller a quarter; beyond it 503.',
-    default: limitDefaults.maxQueuedBytes,
-    examples: [67_108_864],
-  }),
-  max_live_bytes: described(count, {
-    description:
-      'What all tasks that run hold together, in bytes, at most 1/8 of the heap, of one caller half; beyond it the task that grows is FAILED.',
-    default: limitDefaults.maxLiveBytes,
-    examples: [134_217_728],
-  }),
-  max_unread_bytes: described(count, {
-    description:
-      'Replies above 64 KiB that their readers have not taken, in bytes, at most 1/8 of the heap, of one caller a quarter; beyond it 503, and streams are cut off.',
-    default: limitDefaults.maxUnreadBytes,
-    examples: [67_108_864],
-  }),
-  memory_store_bytes: described(count, {
-    description:
-      'Tasks that `store = "memory"` keeps, in bytes, at most 1/4 of the heap; beyond it the oldest of whoever keeps most go.',
-    default: limitDefaults.memoryStoreBytes,
-    examples: [67_108_864],
-  }),
-})
-
-/** `[server.limits]`: how much is too much. */
-const limitsSchema: z.ZodType<LimitOptions> = limitsTable.transform((limits) => ({
-  ...whenGiven('requests', limits.requests),
-  ...whenGiven('windowSeconds', limits.window_seconds),
-  ...whenGiven('maxBodyBytes', limits.max_body_bytes),
-  ...whenGiven('maxInflightBodyBytes', limits.max_inflight_body_bytes),
-  ...whenGiven('maxQueuedBytes', limits.max_queued_bytes),
-  ...whenGiven('maxWaitingPerPrincipal', limits.max_waiting_per_principal),
-  ...whenGiven('maxConcurrentTurns', limits.max_concurrent_turns),
-  ...whenGiven('maxConnections', limits.max_connections),
-  ...whenGiven('maxTaskBytes', limits.max_task_bytes),
-  ...whenGiven('maxTaskEvents', limits.max_task_events),
-  ...whenGiven('maxLiveBytes', limits.max_live_bytes),
-  ...whenGiven('maxUnreadBytes', limits.max_unread_bytes),
-  ...whenGiven('maxPushConfigs', limits.max_push_configs),
-  ...whenGiven('maxContextBytes', limits.max_context_bytes),
-  ...whenGiven('memoryStoreBytes', limits.memory_store_bytes),
-  ...whenGiven('writeTimeoutSeconds', limits.write_timeout_seconds),
-  ...whenGiven('maxDepth', limits.max_depth),
-  ...whenGiven('maxParts', limits.max_parts),
-  ...whenGiven('maxMetadataKeys', limits.max_metadata_keys),
-  ...whenGiven('maxCommitWaitMs', limits.max_commit_wait_ms),
-  ...whenGiven('maxLoopLagMs', limits.max_loop_lag_ms),
-}))
 
 const days = z.number().positive().optional()
 
@@ -347,34 +199,27 @@ export interface RetentionConfig {
 }
 
 /** The whole `[server.retention]` table. */
-const retentionSchema: z.ZodType<RetentionConfig> = z
-  .strictObject({
-    max_age_days: described(days, {
-      description: 'How long finished tasks are kept, in days; for ever if absent.',
-      examples: [90],
-    }),
-    max_tasks: described(count, {
-      description:
-        'How many finished tasks are kept, the newest; all if absent, or 10,000 in memory.',
-      examples: [100_000],
-    }),
-    max_bytes: described(count, {
-      description:
-        "How large the store's file may become, in bytes: at nine tenths of it the oldest finished tasks go, at all of it writes fail. For a SQLite file alone.",
-      examples: [2_000_000_000],
-    }),
-    waiting_days: described(days, {
-      description:
-        'How long a task may wait for its user, in days; then it goes like a finished one. For ever if absent.',
-      examples: [30],
-    }),
-  })
-  .transform((retention) => ({
-    ...whenGiven('maxAgeDays', retention.max_age_days),
-    ...whenGiven('maxTasks', retention.max_tasks),
-    ...whenGiven('maxBytes', retention.max_bytes),
-    ...whenGiven('waitingDays', retention.waiting_days),
-  }))
+const retentionSchema: z.ZodType<RetentionConfig> = table({
+  max_age_days: described(days, {
+    description: 'How long finished tasks are kept, in days; for ever if absent.',
+    examples: [90],
+  }),
+  max_tasks: described(count, {
+    description:
+      'How many finished tasks are kept, the newest; all if absent, or 10,000 in memory.',
+    examples: [100_000],
+  }),
+  max_bytes: described(count, {
+    description:
+      "How large the store's file may become, in bytes: at nine tenths of it the oldest finished tasks go, at all of it writes fail. For a SQLite file alone.",
+    examples: [2_000_000_000],
+  }),
+  waiting_days: described(days, {
+    description:
+      'How long a task may wait for its user, in days; then it goes like a finished one. For ever if absent.',
+    examples: [30],
+  }),
+})
 
 /** `[server.webhooks]`: where push notifications may go. */
 export interface WebhooksConfig {
@@ -387,29 +232,23 @@ export interface WebhooksConfig {
 }
 
 /** The whole `[server.webhooks]` table. */
-const webhooksSchema: z.ZodType<WebhooksConfig> = z
-  .strictObject({
-    enabled: described(z.boolean().optional(), {
-      description: 'Whether callers may register webhooks; cards say so.',
-      default: serverDefaults.hasWebhooks,
-      examples: [false],
-    }),
-    allow_http: described(z.boolean().optional(), {
-      description: 'Whether webhooks may be `http` URLs, not only `https`.',
-      default: false,
-      examples: [true],
-    }),
-    allow: described(z.array(filledText).optional(), {
-      description:
-        'Hosts and ranges inside your networks that webhooks may reach, or `*` for everything; only public addresses if absent.',
-      examples: [['hooks.internal', '10.0.0.7:8080', '10.1.0.0/16']],
-    }),
-  })
-  .transform((webhooks) => ({
-    ...whenGiven('enabled', webhooks.enabled),
-    ...whenGiven('allowHttp', webhooks.allow_http),
-    ...whenGiven('allow', webhooks.allow),
-  }))
+const webhooksSchema: z.ZodType<WebhooksConfig> = table({
+  enabled: described(z.boolean().optional(), {
+    description: 'Whether callers may register webhooks; cards say so.',
+    default: serverDefaults.hasWebhooks,
+    examples: [false],
+  }),
+  allow_http: described(z.boolean().optional(), {
+    description: 'Whether webhooks may be `http` URLs, not only `https`.',
+    default: false,
+    examples: [true],
+  }),
+  allow: described(z.array(filledText).optional(), {
+    description:
+      'Hosts and ranges inside your networks that webhooks may reach, or `*` for everything; only public addresses if absent.',
+    examples: [['hooks.internal', '10.0.0.7:8080', '10.1.0.0/16']],
+  }),
+})
 
 const allowEntry = filledText.refine(isAllowEntry, 'must be a host, host:port, a range or *')
 
@@ -431,25 +270,55 @@ export interface ConsoleConfig {
 }
 
 /** The whole `[server.console]` table. */
-const consoleSchema: z.ZodType<ConsoleConfig> = z
-  .strictObject({
-    enabled: described(z.boolean().optional(), {
-      description: 'Whether there is a console.',
-      default: serverDefaults.hasConsole,
-      examples: [false],
-    }),
-    allow: described(z.array(allowEntry).optional(), {
-      description:
-        'Hosts and ranges inside your networks whose agents operators may ask from the console, or `*` for everything; only public addresses if absent.',
-      examples: [['agents.internal', '10.1.0.0/16']],
-    }),
-  })
-  .transform(({ enabled, allow }) => ({
-    ...whenGiven('enabled', enabled),
-    ...whenGiven('allow', allow),
-  }))
+const consoleSchema: z.ZodType<ConsoleConfig> = table({
+  enabled: described(z.boolean().optional(), {
+    description: 'Whether there is a console.',
+    default: serverDefaults.hasConsole,
+    examples: [false],
+  }),
+  allow: described(z.array(allowEntry).optional(), {
+    description:
+      'Hosts and ranges inside your networks whose agents operators may ask from the console, or `*` for everything; only public addresses if absent.',
+    examples: [['agents.internal', '10.1.0.0/16']],
+  }),
+})
 
-const serverTable = z.strictObject({
+/** `[server]`: how the file's teams and agents are served. The command's flags come first. */
+export interface ServerConfig {
+  /** `127.0.0.1` if absent. */
+  readonly host?: string
+  /** 3000 if absent. */
+  readonly port?: number
+  /** What cards show as the server's address. */
+  readonly publicUrl?: string
+  /** Further host names that a server on loopback answers to. */
+  readonly allowedHosts?: readonly string[]
+  /** Whether it starts where anyone on the network may call. */
+  readonly allowUnauthenticated?: boolean
+  /** The proxies whose word on who calls is taken: addresses, ranges, `loopback`. */
+  readonly trustedProxies?: readonly string[]
+  /** `memory`, the file of the embedded store, or the URL of a PostgreSQL database. */
+  readonly store?: string
+  /** How a PostgreSQL store is used. */
+  readonly postgres?: PostgresConfig
+  /** Whether callers may ask for the trace of their tasks; true if absent. */
+  readonly trace?: boolean
+  /** Who may call; anyone if absent. */
+  readonly auth?: ServerAuthConfig
+  /** Which web pages may call. */
+  readonly cors?: { readonly origins: '*' | readonly string[] }
+  /** How much is too much. */
+  readonly limits?: LimitOptions
+  /** Which tasks are kept; all if absent. */
+  readonly retention?: RetentionConfig
+  /** Whether webhooks are sent, and where to. */
+  readonly webhooks?: WebhooksConfig
+  /** Whether there is a console, and which agents elsewhere it may ask. */
+  readonly console?: ConsoleConfig
+}
+
+/** The whole `[server]` table. */
+export const serverSchema: z.ZodType<ServerConfig> = table({
   host: described(filledText.optional(), {
     description:
       'The interface that it listens on. Beyond loopback it does not start without `[server.auth]` or `allow_unauthenticated`.',
@@ -502,7 +371,7 @@ const serverTable = z.strictObject({
       'Which pages in browsers may call. On loopback only its own may if this is absent, elsewhere others read nothing but cards.',
     examples: [{ origins: ['https://app.example.com'] }],
   }),
-  limits: described(limitsSchema.optional(), {
+  limits: described(tableOf(limitRows).optional(), {
     description: 'How much is too much, for everything that callers can make grow.',
     examples: [{ requests: 600, window_seconds: 60 }],
   }),
@@ -523,56 +392,3 @@ const serverTable = z.strictObject({
     examples: [{ schema: 'corral', readers: 4 }],
   }),
 })
-
-/** `[server]`: how the file's teams and agents are served. The command's flags come first. */
-export interface ServerConfig {
-  /** `127.0.0.1` if absent. */
-  readonly host?: string
-  /** 3000 if absent. */
-  readonly port?: number
-  /** What cards show as the server's address. */
-  readonly publicUrl?: string
-  /** Further host names that a server on loopback answers to. */
-  readonly allowedHosts?: readonly string[]
-  /** Whether it starts where anyone on the network may call. */
-  readonly allowUnauthenticated?: boolean
-  /** The proxies whose word on who calls is taken: addresses, ranges, `loopback`. */
-  readonly trustedProxies?: readonly string[]
-  /** `memory`, the file of the embedded store, or the URL of a PostgreSQL database. */
-  readonly store?: string
-  /** How a PostgreSQL store is used. */
-  readonly postgres?: PostgresConfig
-  /** Whether callers may ask for the trace of their tasks; true if absent. */
-  readonly trace?: boolean
-  /** Who may call; anyone if absent. */
-  readonly auth?: ServerAuthConfig
-  /** Which web pages may call. */
-  readonly cors?: { readonly origins: '*' | readonly string[] }
-  /** How much is too much. */
-  readonly limits?: LimitOptions
-  /** Which tasks are kept; all if absent. */
-  readonly retention?: RetentionConfig
-  /** Whether webhooks are sent, and where to. */
-  readonly webhooks?: WebhooksConfig
-  /** Whether there is a console, and which agents elsewhere it may ask. */
-  readonly console?: ConsoleConfig
-}
-
-/** The whole `[server]` table. */
-export const serverSchema: z.ZodType<ServerConfig> = serverTable.transform((server) => ({
-  ...whenGiven('host', server.host),
-  ...whenGiven('port', server.port),
-  ...whenGiven('publicUrl', server.public_url),
-  ...whenGiven('allowedHosts', server.allowed_hosts),
-  ...whenGiven('allowUnauthenticated', server.allow_unauthenticated),
-  ...whenGiven('trustedProxies', server.trusted_proxies),
-  ...whenGiven('store', server.store),
-  ...whenGiven('postgres', server.postgres),
-  ...whenGiven('trace', server.trace),
-  ...whenGiven('auth', server.auth),
-  ...whenGiven('cors', server.cors),
-  ...whenGiven('limits', server.limits),
-  ...whenGiven('retention', server.retention),
-  ...whenGiven('webhooks', server.webhooks),
-  ...whenGiven('console', server.console),
-}))

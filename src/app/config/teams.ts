@@ -37,7 +37,7 @@ const schedulerSchema = z
     }),
     ...keysOf(supervisorRows, { supervisorAgentId: filledText.optional() }),
   })
-  .transform((table): SchedulerTable => toCamelCase(table)) // by its rows
+  .transform((table) => toCamelCase<SchedulerTable>(table))
 
 const routerSchema: z.ZodType<Omit<RouterConfig, 'type'>> = tableOf(routerRows)
 
@@ -177,8 +177,8 @@ export const teamSchema: z.ZodType<TeamConfig> = teamTable.transform(
       context.addIssue({ code: 'custom', path: [...path], message }),
     )
     if (!scheduler) return z.NEVER
-    const team = toCamelCase({ ...keys, agents: keys.agents ?? [], proficiencies: skills })
-    return { ...(team as Omit<TeamConfig, 'scheduler'>), scheduler } // by its rows
+    const named = { ...keys, agents: keys.agents ?? [], proficiencies: skills }
+    return { ...toCamelCase<Omit<TeamConfig, 'scheduler'>>(named), scheduler }
   },
 )
 

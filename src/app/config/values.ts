@@ -84,9 +84,14 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
 /** Keys as files write them, with what each may hold. */
 type Keys<T> = { readonly [K in keyof T & string as SnakeCase<K>]-?: z.ZodType }
 
-/** Reads a table by its rows: the keys are in snake case there, and in camel case in the value. */
+/** Reads a table: the keys are in snake case there, and in camel case in the value. One without its row does not compile. */
+export function table<T>(keys: Keys<T>): z.ZodType<T> {
+  return z.strictObject(keys).transform((given) => toCamelCase<T>(given))
+}
+
+/** Reads a table by its rows. */
 export function tableOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): z.ZodType<T> {
-  return z.strictObject(keysOf(rows, own)).transform((table) => toCamelCase(table) as T) // by its rows
+  return table<T>(keysOf(rows, own))
 }
 
 /** The keys of a table by its rows, for a table that has others beside them. */
@@ -103,19 +108,19 @@ export function keysOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): Keys<T> {
 }
 
 /** The members of a table that are given, by their names in code. */
-export function toCamelCase(table: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function toCamelCase<T>(table: object): T {
   const given = Object.entries(table).filter(([, value]) => value !== undefined)
   return Object.fromEntries(
     given.map(([key, value]) => [key.replace(/_(.)/g, (_, next) => next.toUpperCase()), value]),
-  )
+  ) as T // by the rows of the table
 }
 
 /** What a file may hold where a row stands for a key. */
 function schemaOf(row: KeyRow): z.ZodType {
   const { kind, of, spellings = [], min = 1, max } = row
   if (kind === 'table' || kind === 'tables') {
-    const table = tableOf(of as Rows<Partial<Fields>>) // the kind says so
-    return kind === 'table' ? table : z.array(table)
+    const one = tableOf(of as Rows<Partial<Fields>>) // the kind says so
+    return kind === 'table' ? one : z.array(one)
   }
   if (kind === 'word') return word(choicesOf(row), spellings)
   if (kind === 'choice') return z.enum(choicesOf(row))

@@ -7,6 +7,7 @@ import {
   principalOf,
 } from '../../protocol/operations.ts'
 import { checkOptions } from '../../shared/options.ts'
+import { optionsOf, type Rows, row } from '../../shared/rows.ts'
 
 /**
  * How much is too much, in every direction that a caller can make a server grow. Each has a default, named first; then
@@ -87,27 +88,119 @@ const heapShares: Partial<Record<keyof Limits, number>> = {
   memoryStoreBytes: 1 / 4,
 }
 
+/** `[server.limits]`. */
+export const limitRows: Rows<LimitOptions, Exclude<keyof LimitOptions, 'requests'>> = {
+  requests: row.count(
+    { examples: [600] },
+    'Requests of one caller per `window_seconds`; beyond it 429 with `Retry-After`. No limit if absent.',
+  ),
+  windowSeconds: row.count(
+    { default: 60, examples: [10] },
+    'The window of `requests`, in seconds.',
+  ),
+  maxBodyBytes: row.count(
+    { default: 10 * mib, examples: [1_048_576] },
+    'The largest body of a request, in bytes; beyond it 413.',
+  ),
+  maxConcurrentTurns: row.count(
+    { default: 2_048, examples: [256] },
+    'Turns of agents at once, of one caller half as many; beyond it a task waits as SUBMITTED. A turn that waits for a remote agent, a model or an MCP tool does not count.',
+  ),
+  maxWaitingPerPrincipal: row.count(
+    { default: 1_000, examples: [100] },
+    'Messages of one caller that wait for their turn; beyond it 429.',
+  ),
+  maxConnections: row.count(
+    { default: 10_000, examples: [2000] },
+    'Open connections; beyond it the address that holds most loses its longest idle one, else its oldest stream.',
+  ),
+  maxTaskBytes: row.count(
+    { default: 32 * mib, examples: [8_388_608] },
+    'What one task may hold, in bytes; beyond it the task is FAILED.',
+  ),
+  maxTaskEvents: row.count(
+    { default: 100_000, examples: [10_000] },
+    'Events that one task may have; beyond it the task is FAILED.',
+  ),
+  maxPushConfigs: row.count(
+    { default: 10, examples: [3] },
+    'Webhooks of one task; beyond it the request is refused.',
+  ),
+  maxContextBytes: row.count(
+    { default: 256 * 1024, examples: [65_536] },
+    'The values that one context keeps, in bytes; beyond it the step fails.',
+  ),
+  maxDepth: row.count(
+    { default: 64, examples: [32] },
+    'How deep the JSON of a request may nest; beyond it the request is refused.',
+  ),
+  maxParts: row.count(
+    { default: 1_000, examples: [100] },
+    'Parts of one message; beyond it the request is refused.',
+  ),
+  maxMetadataKeys: row.count(
+    { default: 1_000, examples: [100] },
+    'Keys in the metadata of a request, nested ones too; beyond it it is refused.',
+  ),
+  maxCommitWaitMs: row.count(
+    { min: 0, default: 1_000, examples: [5000, 0] },
+    'How long the oldest commit may wait, in milliseconds, before new tasks get 503 with `Retry-After`; 0 for no limit. The default holds where replicas share the store; with others it is 0.',
+  ),
+  maxLoopLagMs: row.count(
+    { min: 0, default: 250, examples: [1000, 0] },
+    'How late the event loop may be, three times in a row, in milliseconds, before new tasks get 503 with `Retry-After`; 0 for no limit. The default holds where replicas share the store; with others it is 0.',
+  ),
+  writeTimeoutSeconds: row.count(
+    { default: 60, examples: [30] },
+    'How long a reader may take nothing of its reply, in seconds; then its connection is cut.',
+  ),
+  maxInflightBodyBytes: row.count(
+    { default: 64 * mib, examples: [33_554_432] },
+    'Bodies that are being read, all together, in bytes, at most 1/16 of the heap; beyond it 503 before more is read.',
+  ),
+  maxQueuedBytes: row.count(
+    { default: 128 * mib, examples: [67_108_864] },
+    'Messages that wait or run, all together, in bytes, at most 1/8 of the heap, of one caller a quarter; beyond it 503.',
+  ),
+  maxLiveBytes: row.count(
+    { default: 512 * mib, examples: [134_217_728] },
+    'What all tasks that run hold together, in bytes, at most 1/8 of the heap, of one caller half; beyond it the task that grows is FAILED.',
+  ),
+  maxUnreadBytes: row.count(
+    { default: 256 * mib, examples: [67_108_864] },
+    'Replies above 64 KiB that their readers have not taken, in bytes, at most 1/8 of the heap, of one caller a quarter; beyond it 503, and streams are cut off.',
+  ),
+  memoryStoreBytes: row.count(
+    { default: 256 * mib, examples: [67_108_864] },
+    'Tasks that `store = "memory"` keeps, in bytes, at most 1/4 of the heap; beyond it the oldest of whoever keeps most go.',
+  ),
+}
+
+/** The keys of the limits with what each may be, in the order in which errors name them. */
+const { requests, windowSeconds, ...limitKinds } = optionsOf(limitRows, [
+  'maxBodyBytes',
+  'maxInflightBodyBytes',
+  'maxQueuedBytes',
+  'maxWaitingPerPrincipal',
+  'maxConcurrentTurns',
+  'maxConnections',
+  'maxTaskBytes',
+  'maxTaskEvents',
+  'maxLiveBytes',
+  'maxUnreadBytes',
+  'maxPushConfigs',
+  'maxContextBytes',
+  'memoryStoreBytes',
+  'writeTimeoutSeconds',
+])
+
 /** The limits that hold where nobody sets others; those in bytes are less where the heap is small. */
-export const limitDefaults: Limits = {
-  maxBodyBytes: 10 * mib,
-  maxInflightBodyBytes: 64 * mib,
-  maxQueuedBytes: 128 * mib,
-  maxWaitingPerPrincipal: 1_000,
-  maxConcurrentTurns: 2_048,
-  maxConnections: 10_000,
-  maxTaskBytes: 32 * mib,
-  maxTaskEvents: 100_000,
-  maxLiveBytes: 512 * mib,
-  maxUnreadBytes: 256 * mib,
-  maxPushConfigs: 10,
-  maxContextBytes: 256 * 1024,
-  memoryStoreBytes: 256 * mib,
-  writeTimeoutSeconds: 60,
-  maxDepth: 64,
-  maxParts: 1_000,
-  maxMetadataKeys: 1_000,
-  maxCommitWaitMs: 1_000,
-  maxLoopLagMs: 250,
+const limitDefaults: Limits = Object.fromEntries(
+  limitNames().map((name) => [name, limitRows[name].default]),
+) as Record<keyof Limits, number> // all of its names
+
+function limitNames(): readonly (keyof Limits)[] {
+  return Object.keys(limitKinds) as (keyof Limits)[] // its type has no others
 }
 
 /**
@@ -122,16 +215,14 @@ const sharedOnly: ReadonlySet<keyof Limits> = new Set(['maxCommitWaitMs', 'maxLo
  */
 export function resolveLimits(options: LimitSources = {}, heapBytes: number = heapLimit()): Limits {
   const { limits = {}, concurrency, maxBodyBytes } = options
-  const known = [...Object.keys(limitDefaults), 'requests', 'windowSeconds']
-  checkOptions('limits', limits, Object.fromEntries(known.map((name) => [name, 'number'])))
+  checkOptions('limits', limits, { ...limitKinds, requests, windowSeconds })
   const given: Record<string, number | undefined> = {
     ...limits,
     maxConcurrentTurns: agreed('concurrency', concurrency, limits.maxConcurrentTurns),
     maxBodyBytes: agreed('maxBodyBytes', maxBodyBytes, limits.maxBodyBytes),
   }
   const resolved: Record<keyof Limits, number> = { ...limitDefaults }
-  // Its keys are those of the defaults: that is its type.
-  for (const name of Object.keys(limitDefaults) as (keyof Limits)[])
+  for (const name of limitNames())
     resolved[name] =
       checked(name, given[name]) ??
       (sharedOnly.has(name) && !options.store?.feed ? 0 : withinHeap(name, heapBytes))
@@ -190,9 +281,6 @@ export interface RateLimitOptions {
   readonly windowSeconds?: number
 }
 
-/** The window where nobody says another. */
-export const defaultWindowSeconds = 60
-
 /** Polls of one task, and pages, that cost nothing, per second: one, and one to spare. */
 const freePolls = 2
 
@@ -225,7 +313,7 @@ export function createRateLimit(
   options: RateLimitOptions,
   replicas: () => number = () => 1,
 ): RateLimit {
-  const { requests, windowSeconds: duration = defaultWindowSeconds } = options
+  const { requests, windowSeconds: duration = limitRows.windowSeconds.default } = options
   const shares = new RateLimiterMemory({ points: requests, duration })
   const misses = new RateLimiterMemory({ points: requests, duration })
   const polls = new RateLimiterMemory({ points: freePolls, duration: 1 })
