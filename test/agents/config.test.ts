@@ -326,6 +326,14 @@ describe('an agent made in code', () => {
     expect(validateOpenAIAgentConfig(model)).toEqual(model)
   })
 
+  test.each(['headers', 'extraBody'])(
+    'may have null for %s, as JSON writes what is absent',
+    (key) => {
+      const model = { endpoint: 'https://a.example.com', model: 'm', [key]: null }
+      expect(validateOpenAIAgentConfig(model)).toBe(model)
+    },
+  )
+
   test.each<readonly [string, () => unknown]>([
     ['timeoutSeconds', () => validateA2AAgentConfig({ endpoint, timeoutSeconds: 0 })],
     ['maxTaskSeconds', () => validateA2AAgentConfig({ endpoint, maxTaskSeconds: 0 })],
