@@ -11,7 +11,7 @@ export interface HeldMessage {
 }
 
 /** A turn that wants a slot: slots go round by its principal and its context, and `start` is called once it has one. */
-export type QueuedTurn = Pick<TaskRun, 'principal' | 'contextId' | 'start'>
+type QueuedTurn = Pick<TaskRun, 'principal' | 'contextId' | 'start'>
 
 /** Bounds of the queue. */
 interface TurnQueueOptions {

@@ -29,7 +29,7 @@ export interface Service {
   /** Says who the agent is and what it takes. */
   readonly agent: ServedAgent
   /** What each operation does; read at every call, since another agent may take the place of this one. */
-  readonly handlers: Handlers
+  readonly handlers: OperationHandlers
   /** Whether the agent is no longer served, and only its tasks are. */
   readonly retired?: boolean
   /** The others that may have a task which is not here, because they were at this address when it was made. */
@@ -131,7 +131,7 @@ export interface CheckedCall extends Call {
 }
 
 /** What each operation does, once its call has passed the gate. */
-export type Handlers = {
+export type OperationHandlers = {
   readonly [N in OperationName]: (
     service: Service,
     request: RequestOf<N>,

@@ -35,10 +35,10 @@ import type {
 import { newId } from '../shared/ids.ts'
 import { explainStored, toReadError } from '../store/documents.ts'
 import type { Scope, TaskCursor } from '../store/store.ts'
-import type { CheckedCall, Handlers, PushConfigs, Service } from './gate.ts'
+import type { CheckedCall, OperationHandlers, PushConfigs, Service } from './gate.ts'
 
 /** What each operation does for an agent whose tasks the engine keeps. */
-export const handlers: Handlers = {
+export const handlers: OperationHandlers = {
   SendMessage: sendMessage,
   SendStreamingMessage: sendStreamingMessage,
   GetTask: getTask,

@@ -17,7 +17,7 @@ import type { GetTaskRequest, SendMessageRequest, StreamResponse, Task } from '.
 import { withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
-import type { CheckedCall, Handlers, Service } from './gate.ts'
+import type { CheckedCall, OperationHandlers, Service } from './gate.ts'
 import {
   type FindTask,
   getExtendedAgentCard,
@@ -32,7 +32,7 @@ import {
 /** An agent that keeps its tasks itself, as its server asks it. */
 export interface Keeper {
   /** The operations of the agent. */
-  readonly handlers: Handlers
+  readonly handlers: OperationHandlers
   /** Asks no more, ends streams, and lets what is under way be answered until the deadline. May be called twice. */
   close(deadlineMs: number): Promise<void>
 }
@@ -107,7 +107,7 @@ interface Passing {
 type PassOn = (request: never, passing: Passing) => Promise<unknown>
 
 /** A handler for each operation, which asks the agent. */
-function passOn(ask: Ask): Handlers {
+function passOn(ask: Ask): OperationHandlers {
   const handlers = operationNames.map((name) => {
     const pass = byKind[operations[name].takes]
     return [
@@ -117,7 +117,7 @@ function passOn(ask: Ask): Handlers {
     ]
   })
   // true: there is one for each name, and the gate hands each the request of its operation
-  return Object.fromEntries(handlers) as Handlers
+  return Object.fromEntries(handlers) as OperationHandlers
 }
 
 /** What happens on the way depends on what a request says, not on the operation. */

@@ -16,7 +16,7 @@ import {
 import { Engine } from '../engine/engine.ts'
 import {
   createGate,
-  type Handlers,
+  type OperationHandlers,
   type RequestLog,
   type ServedAgent,
   type Service,
@@ -129,7 +129,7 @@ export class Mount {
     }
   }
 
-  #handlers(): Handlers {
+  #handlers(): OperationHandlers {
     if (!this.#agent.dispatch) return handlers
     const { clock, logger } = this.#server
     const dispatch = (): Dispatch => this.#agent.dispatch ?? this.dispatch

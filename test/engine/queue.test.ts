@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type QueuedTurn, type Ticket, TurnQueue } from '../../src/engine/turn-queue.ts'
+import { type Ticket, TurnQueue } from '../../src/engine/turn-queue.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { ask, begin, createEngineFor, message, taskOf } from './scene.ts'
 
@@ -13,7 +13,7 @@ function createLine(slots: number, maxWaiting?: number, maxWaitingEach?: number)
   })
   const started: string[] = []
   const tickets = new Map<string, Ticket>()
-  function turnOf(name: string): QueuedTurn {
+  function turnOf(name: string): Parameters<TurnQueue['enter']>[0] {
     const [principal = '', contextId = ''] = name.split('/')
     return {
       principal,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createGate, type Handlers, type Service } from '../../src/operations/gate.ts'
+import { createGate, type OperationHandlers, type Service } from '../../src/operations/gate.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { anonymous, type OperationName, operationNames } from '../../src/protocol/operations.ts'
 import type { AgentCard } from '../../src/protocol/types.ts'
@@ -31,7 +31,7 @@ function createNotedGate(service: Partial<Service> = {}) {
         return null
       },
     ]),
-  ) as unknown as Handlers // one for each operation, all alike
+  ) as unknown as OperationHandlers // one for each operation, all alike
   const dispatch = createGate({
     engine,
     clock: systemClock,

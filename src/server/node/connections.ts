@@ -3,13 +3,14 @@ import type { Socket } from 'node:net'
 import { A2AError } from '../../protocol/errors.ts'
 import { holdLongWorkWhile, soon } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
+import type { NodeExchange } from './http.ts'
 
 /** The connections of a server. */
 export interface Connections {
   /** Takes a connection in, or refuses it where there are too many and none of them can go. */
   open(socket: Socket): void
   /** A request has come on a connection. */
-  begin(socket: Socket, exchange: Exchange): ClientConnection
+  begin(socket: Socket, exchange: NodeExchange): ClientConnection
 }
 
 /** How many there may be, and how long they may stall. */
@@ -91,8 +92,11 @@ export function createConnections({ max, writeTimeoutMs, clock }: ConnectionOpti
 const refusal =
   'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 
+/** How far the latest request on a connection is. */
+export type Phase = 'receiving' | 'answering' | 'streaming' | 'done'
+
 /** What may go, in this order. Whoever waits for an answer is never cut off. */
-const ranks: Readonly<Record<Exchange['phase'], number>> = {
+const ranks: Readonly<Record<Phase, number>> = {
   done: 0,
   streaming: 1,
   receiving: 2,
@@ -139,13 +143,6 @@ class AddressConnections {
   }
 }
 
-/** The latest request on a connection, as far as its connection is concerned. */
-export interface Exchange {
-  readonly phase: 'receiving' | 'answering' | 'streaming' | 'done'
-  /** Called when its body comes too slowly. */
-  expire(): void
-}
-
 /**
  * Requests on one connection that are not answered yet. HTTP/1.1 lets a client send any number of them (RFC 9112
  * §9.3.2), and one piece of 64 KiB may hold thousands, each with its answer to be kept. Above `pause` the socket is not
@@ -167,7 +164,7 @@ export class ClientConnection {
   order: number
   /** Whether too many requests came on it: no further one begins, and it will be closed. */
   isFlooded = false
-  #exchange: Exchange | undefined
+  #exchange: NodeExchange | undefined
   #inFlight = 0
   /** Whether the socket is not read until some requests are answered. */
   #isHeld = false
@@ -185,19 +182,19 @@ export class ClientConnection {
     this.order = order
   }
 
-  get phase(): Exchange['phase'] {
+  get phase(): Phase {
     return this.#exchange?.phase ?? 'done'
   }
 
   /** A request has come. */
-  begin(exchange: Exchange, order: number): void {
+  begin(exchange: NodeExchange, order: number): void {
     this.#exchange = exchange
     this.order = order
     if (++this.#inFlight > inFlight.pause) this.#hold()
   }
 
   /** A request has been answered; nothing of it needs to be kept. To be called once for each. */
-  end(exchange: Exchange): void {
+  end(exchange: NodeExchange): void {
     if (this.#exchange === exchange) this.#exchange = undefined
     if (--this.#inFlight > inFlight.pause || !this.#isHeld || this.isFlooded) return
     this.#isHeld = false

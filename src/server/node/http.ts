@@ -29,7 +29,7 @@ import {
   type ClientConnection,
   type Connections,
   createConnections,
-  type Exchange,
+  type Phase,
   pace,
 } from './connections.ts'
 
@@ -109,7 +109,7 @@ const noRoom = new A2AError(
 )
 
 /** One request and its answer. A class, since one is made per request. */
-class NodeExchange implements Exchange, BodySource, ReplyReader {
+export class NodeExchange implements BodySource {
   readonly length: number | undefined
   readonly isJson: boolean
   readonly #adapter: AdapterParts
@@ -148,7 +148,7 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
     return this.#adapter.maxBytes
   }
 
-  get phase(): Exchange['phase'] {
+  get phase(): Phase {
     const { writableFinished, destroyed } = this.response
     if (writableFinished || destroyed) return 'done'
     if (!this.#incoming.complete) return 'receiving'
@@ -163,10 +163,12 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
     return this.#adapter.clock
   }
 
+  /** Whether only the head of the reply is wanted. */
   get isHead(): boolean {
     return this.#incoming.method === 'HEAD'
   }
 
+  /** Takes room for what the reader has not taken yet; false where too much waits for readers already. */
   takeRoom(bytes: number): boolean {
     this.#client ??= this.intake.clientOf(this.head()) ?? ''
     return this.intake.unread.take(this.#client, bytes)
@@ -199,6 +201,7 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
     this.#incoming.on('end', () => this.#end())
   }
 
+  /** The body comes too slowly. */
   expire(): void {
     if (this.#refused || this.response.headersSent) this.response.destroy()
     else this.#refuse(new A2AError('requestTimeout', 'The body came too slowly; send it faster'))
@@ -380,18 +383,6 @@ function originForm(target: string): string {
 /** What is larger goes out in pieces of this size, so that a reader who takes some of it can be told from one who stalls. */
 const pieceBytes = 64 * 1024
 
-/** Who reads a reply. */
-interface ReplyReader {
-  readonly response: ServerResponse
-  readonly sized: SizedHeaders
-  readonly clock: Clock
-  /** Whether only the head of the reply is wanted. */
-  readonly isHead: boolean
-  /** Takes room for what the reader has not taken yet; false where too much waits for readers already. */
-  takeRoom(bytes: number): boolean
-  giveRoom(bytes: number): void
-}
-
 /**
  * The headers of replies whose length is known. Most have those of the reply before, so that only the length is set anew:
  * `node:http` has read them when it returns.
@@ -418,7 +409,7 @@ function roomOf(body: HttpChunk | undefined): number {
 
 /** Writes a whole reply; the promise of one that takes its time settles when it is over. */
 function sendReply(
-  reader: ReplyReader,
+  reader: NodeExchange,
   { status, headers }: HttpReply,
   body: HttpChunk | undefined,
 ): Promise<void> | undefined {
@@ -438,7 +429,7 @@ function sendReply(
  * would make the other side drop the answer unread if it were closed at once: so it is left open for a moment.
  */
 function sendLastReply(
-  { response, clock }: ReplyReader,
+  { response, clock }: NodeExchange,
   { status, headers }: HttpReply,
   body: HttpChunk | undefined,
 ): undefined {
@@ -532,7 +523,7 @@ async function sendPieces(response: ServerResponse, body: HttpChunk): Promise<vo
  * What one tick brings, the headers and the end included, goes out in one write.
  */
 async function stream(
-  reader: ReplyReader,
+  reader: NodeExchange,
   body: AsyncIterable<HttpChunk>,
   { status, headers }: Pick<HttpReply, 'status' | 'headers'>,
 ): Promise<void> {
@@ -577,7 +568,7 @@ async function stream(
 }
 
 /** Writes a chunk that needs room until it is taken. Where there is none the stream is cut off; its reader may resume. */
-async function writeLarge(reader: ReplyReader, outlet: Outlet, chunk: HttpChunk): Promise<void> {
+async function writeLarge(reader: NodeExchange, outlet: Outlet, chunk: HttpChunk): Promise<void> {
   const length = Buffer.byteLength(chunk)
   if (!reader.takeRoom(length)) {
     reader.response.destroy()
