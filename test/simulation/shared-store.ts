@@ -12,9 +12,9 @@ import {
 import { createReaders, DatabaseLink, type Readers } from '../../src/store/postgres/links.ts'
 import { TaskLocks } from '../../src/store/postgres/locks.ts'
 import { toLine, type WriteLine } from '../../src/store/postgres/rows.ts'
-import { createDatabaseUpkeep } from '../../src/store/postgres/upkeep.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../../src/store/size-limits.ts'
 import type { Store, StoredTask, Write, WriteResult } from '../../src/store/store.ts'
+import { Upkeep } from '../../src/store/upkeep.ts'
 import type { Work } from './backend.ts'
 import type { Database } from './database.ts'
 import { commitGroup, type GroupResult, tell } from './database-commit.ts'
@@ -77,11 +77,12 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
     },
   })
   const replica = (): number => feed.replica
-  const upkeep = createDatabaseUpkeep({
+  const probe = toStatement({ what: 'probe', run: async () => [] })
+  const upkeep = new Upkeep({
     clock,
-    commits: () => commits,
     trim: undefined,
-    probe: () => link.query(toStatement({ what: 'probe', run: async () => [] })),
+    probe: () => commits.between(() => link.query(probe)),
+    recovered: () => commits.recovered(),
   })
   const commits: Commits = new Commits({
     ...{ replica, clock, timeoutMs: commitTimeoutMs },
@@ -89,8 +90,8 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
     locks: new TaskLocks(link, names, { clock, logger: silent }),
     attemptMs: isPatient ? answerTimeoutMs : attemptMsOf(leaseMs),
     reset: () => link.reset(),
-    committed: upkeep.committed,
-    failed: upkeep.failed,
+    committed: (count) => upkeep.committed(count),
+    failed: () => upkeep.failed(),
   })
   const claims = createClaims({ readers: forwarding, names, replica, clock, foreignBuildAfterMs })
   let closing: Promise<void> | undefined

@@ -6,6 +6,7 @@ import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import type { Feed } from '../feed.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
 import type { Store } from '../store.ts'
+import { Upkeep } from '../upkeep.ts'
 import { createClaims } from './claim.ts'
 import { DatabaseFeed } from './cluster.ts'
 import { Commits, createCommitGroup } from './commit.ts'
@@ -27,13 +28,7 @@ import { TaskLocks } from './locks.ts'
 import { createDatabaseReader } from './reader.ts'
 import { toLine, type WriteLine } from './rows.ts'
 import { migrateDatabase } from './schema.ts'
-import {
-  createDatabaseUpkeep,
-  createTrimStep,
-  keepsAll,
-  LongLists,
-  type RetentionOptions,
-} from './upkeep.ts'
+import { createTrimStep, keepsAll, LongLists, type RetentionOptions } from './upkeep.ts'
 
 /** How a store in PostgreSQL is reached, what it keeps, and how replicas that share it know of each other. */
 export interface PostgresStoreOptions extends RetentionOptions {
@@ -250,11 +245,14 @@ function createWriting(parts: WritingOptions) {
   const probe = `INSERT INTO ${names.schema}.probe VALUES (1, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET at = excluded.at`
   const lists = new LongLists(readers, names)
-  const upkeep = createDatabaseUpkeep({
+  const trim = keepsAll(options)
+    ? undefined
+    : createTrimStep({ link, names, replica, clock }, options)
+  const upkeep = new Upkeep({
     clock,
-    commits: () => commits,
-    trim: keepsAll(options) ? undefined : createTrimStep({ link, names, replica, clock }, options),
-    probe: () => link.query({ text: probe }),
+    trim: trim && (() => commits.between(trim)),
+    probe: () => commits.between(() => link.query({ text: probe })),
+    recovered: () => commits.recovered(),
   })
   const commits: Commits = new Commits({
     write: createCommitGroup(link, names),
@@ -268,9 +266,9 @@ function createWriting(parts: WritingOptions) {
       upkeep.committed(writes)
       void lists.cut()
     },
-    failed: upkeep.failed,
+    failed: () => upkeep.failed(),
   })
-  upkeep.begin()
+  upkeep.trim()
   return {
     commits,
     commit(lines: readonly WriteLine[]) {

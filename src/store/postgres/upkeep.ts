@@ -1,91 +1,10 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
 import { listOf, sampleEvery } from '../spans.ts'
-import type { Commits } from './commit.ts'
 import { type DatabaseRow, isCollision, type Names } from './connection.ts'
 import type { DatabaseLink, Readers } from './links.ts'
 import { removal } from './rows.ts'
 import { cutting, hasMore } from './schema.ts'
-
-/** Drops tasks that are over the limits, oldest first, a step at a time; says whether there may be more. */
-type TrimStep = () => Promise<boolean>
-
-/** What upkeep works with. */
-interface DatabaseUpkeepOptions {
-  readonly clock: Clock
-  commits(): Pick<Commits, 'between' | 'recovered'>
-  /** Absent where everything is kept. */
-  readonly trim: TrimStep | undefined
-  /** Writes something of no meaning. */
-  probe(): Promise<unknown>
-}
-
-/** Writes after which finished tasks are counted again. */
-const trimEvery = 500
-const trimEveryMs = 60_000
-const probeEveryMs = 1_000
-
-/**
- * What is done beside the commits: retention, and finding out when a database that failed takes writes again. It ends with
- * `stop`.
- */
-export function createDatabaseUpkeep(options: DatabaseUpkeepOptions): {
-  begin(): void
-  committed(writes: number): void
-  failed(): void
-  stop(): void
-} {
-  const { clock, commits, trim, probe } = options
-  let writes = 0
-  let stopped = false
-  let trimming = false
-  let cancelTrim: (() => void) | undefined
-  let cancelProbe: (() => void) | undefined
-
-  /** One step after the other; commits that arrive meanwhile come in between. */
-  async function trimAll(step: TrimStep): Promise<void> {
-    if (trimming || stopped) return
-    trimming = true
-    cancelTrim?.()
-    try {
-      while (!stopped && (await commits().between(step)));
-    } catch {
-      // A database that fails now is asked again later.
-    }
-    trimming = false
-    if (!stopped) cancelTrim = clock.after(trimEveryMs, () => void trimAll(step))
-  }
-
-  async function look(): Promise<void> {
-    cancelProbe = undefined
-    try {
-      await commits().between(probe)
-      commits().recovered()
-    } catch {
-      if (!stopped) watch()
-    }
-  }
-
-  function watch(): void {
-    cancelProbe ??= clock.after(probeEveryMs, () => void look())
-  }
-
-  return {
-    begin: () => trim && void trimAll(trim),
-    committed(count) {
-      writes += count
-      if (trim === undefined || writes < trimEvery) return
-      writes = 0
-      void trimAll(trim)
-    },
-    failed: watch,
-    stop() {
-      stopped = true
-      cancelProbe?.()
-      cancelTrim?.()
-    },
-  }
-}
 
 /** The most lists that wait to be checked, and the most that are remembered because their cut failed. */
 const maxLists = 100
@@ -169,8 +88,14 @@ interface TrimOptions {
 /** Tasks looked at in one step, so that a commit behind it hardly waits. */
 const perStep = 50
 
-/** Steps of retention. A task whose webhooks have not seen all of its log stays. */
-export function createTrimStep(options: TrimOptions, limits: RetentionOptions): TrimStep {
+/**
+ * Makes the function that drops tasks over the limits, oldest first, a step at a time, and says whether there may be more. A
+ * task whose webhooks have not seen all of its log stays.
+ */
+export function createTrimStep(
+  options: TrimOptions,
+  limits: RetentionOptions,
+): () => Promise<boolean> {
   const { link, names, clock } = options
   const texts = textsIn(names)
   /** How far this round has come: what stays is not looked at again until the next. */

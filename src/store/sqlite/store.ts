@@ -4,6 +4,7 @@ import { type Logger, toLogger } from '../../shared/log.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
 import type { Store } from '../store.ts'
+import { Upkeep } from '../upkeep.ts'
 import {
   type DriverName,
   type FileRequest,
@@ -17,7 +18,7 @@ import {
 import { openReader, type StoreReader } from './reader.ts'
 import {
   CommitGroup,
-  type GroupEvents,
+  type Request,
   type StartedThread,
   startThread,
   type Thread,
@@ -147,8 +148,29 @@ interface OpenedStore {
 function createStore(path: string, { options, thread, reader, checked }: StoreParts): OpenedStore {
   const { clock = systemClock, driver, maxTaskBytes = defaultMaxTaskBytes } = options
   const limits = (): TrimRequest => limitsAt(clock.now(), options)
-  const upkeep = new Upkeep(thread, { clock, limits, recovered: () => group.recovered() })
-  const group = new CommitGroup(thread, upkeep, maxTaskBytes)
+  const ask = async (request: Request): Promise<unknown> => {
+    const answer = await thread.ask(request)
+    if ('fault' in answer) throw toStoreError('write', answer.fault)
+    return answer.ok
+  }
+  const upkeep = new Upkeep({
+    clock,
+    trim: isUnlimited(limits())
+      ? undefined
+      : async () => (await ask({ type: 'trim', ...limits() })) === true,
+    probe: () => ask({ type: 'probe' }),
+    recovered: () => group.recovered(),
+  })
+  const events = {
+    committed: (writes: number) => upkeep.committed(writes),
+    failed() {
+      upkeep.failed()
+      // A file at its bound may have finished tasks to drop.
+      upkeep.trim()
+    },
+  }
+  const group = new CommitGroup(thread, events, maxTaskBytes)
+  upkeep.trim()
   const damaged = (reason: string): void => group.damaged(reason)
   const checking = checked ? undefined : checkBehind({ path, driver }, damaged)
   let closing: Promise<void> | undefined
@@ -202,88 +224,6 @@ function checkBehind(file: FileRequest, damaged: (reason: string) => void): Star
 async function stop(thread: Thread): Promise<void> {
   await thread.ask({ type: 'close' })
   await thread.ended()
-}
-
-/** What upkeep works with. */
-interface UpkeepOptions {
-  readonly clock: Clock
-  limits(): TrimRequest
-  /** The file takes writes again. */
-  recovered(): void
-}
-
-/** Writes after which finished tasks are counted again. */
-const trimEvery = 500
-const trimEveryMs = 60_000
-const probeEveryMs = 1_000
-
-/**
- * What is done beside the commits of an open store: retention, and finding out when a file that failed takes writes again.
- * It ends with `stop`.
- */
-class Upkeep implements GroupEvents {
-  readonly #thread: Thread
-  readonly #options: UpkeepOptions
-  #writes = 0
-  #stopped = false
-  #trimming = false
-  #cancelProbe: (() => void) | undefined
-  #cancelTrim: (() => void) | undefined
-
-  constructor(thread: Thread, options: UpkeepOptions) {
-    this.#thread = thread
-    this.#options = options
-    void this.#trim()
-  }
-
-  committed(writes: number): void {
-    this.#writes += writes
-    if (this.#writes < trimEvery) return
-    this.#writes = 0
-    void this.#trim()
-  }
-
-  failed(): void {
-    this.#watch()
-    // A file at its bound may have finished tasks to drop.
-    void this.#trim()
-  }
-
-  stop(): void {
-    this.#stopped = true
-    this.#cancelProbe?.()
-    this.#cancelTrim?.()
-  }
-
-  async #trim(): Promise<void> {
-    const { clock, limits } = this.#options
-    if (this.#trimming || this.#stopped || isUnlimited(limits())) return
-    this.#trimming = true
-    this.#cancelTrim?.()
-    await this.#repeat(() => this.#thread.ask({ type: 'trim', ...limits() }))
-    this.#trimming = false
-    if (!this.#stopped) this.#cancelTrim = clock.after(trimEveryMs, () => void this.#trim())
-  }
-
-  /** Requests step after step; commits that arrive meanwhile come in between. */
-  async #repeat(step: () => ReturnType<Thread['ask']>): Promise<void> {
-    while (!this.#stopped) {
-      const answer = await step()
-      if ('fault' in answer || answer.ok !== true) return
-    }
-  }
-
-  #watch(): void {
-    this.#cancelProbe ??= this.#options.clock.after(probeEveryMs, () => void this.#probe())
-  }
-
-  async #probe(): Promise<void> {
-    this.#cancelProbe = undefined
-    const answer = await this.#thread.ask({ type: 'probe' })
-    if (this.#stopped) return
-    if ('ok' in answer) this.#options.recovered()
-    else this.#watch()
-  }
 }
 
 function isUnlimited({ maxTasks, floor, waitingFloor, maxPages }: TrimRequest): boolean {

@@ -1,0 +1,84 @@
+import type { Clock } from '../shared/clock.ts'
+
+/** What the upkeep of a store does. */
+interface UpkeepOptions {
+  readonly clock: Clock
+  /** One step of retention; whether there may be more to drop. Absent where everything is kept. */
+  readonly trim: (() => Promise<boolean>) | undefined
+  /** Writes something of no meaning. Rejects while the store cannot write. */
+  probe(): Promise<unknown>
+  /** The store can write again. */
+  recovered(): void
+}
+
+/** Writes after which finished tasks are counted again. */
+const trimEvery = 500
+const trimEveryMs = 60_000
+const probeEveryMs = 1_000
+
+/**
+ * What an open database does beside its commits: retention, and checks whether it can write again after a failed write. It
+ * ends with `stop`.
+ */
+export class Upkeep {
+  readonly #options: UpkeepOptions
+  #writes = 0
+  #isStopped = false
+  #isTrimming = false
+  #cancelTrim: (() => void) | undefined
+  #cancelProbe: (() => void) | undefined
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options
+  }
+
+  /** So many writes were stored. */
+  committed(writes: number): void {
+    this.#writes += writes
+    if (this.#writes < trimEvery) return
+    this.#writes = 0
+    this.trim()
+  }
+
+  /** A commit failed: probes begin, until one succeeds. */
+  failed(): void {
+    this.#cancelProbe ??= this.#options.clock.after(probeEveryMs, () => void this.#probe())
+  }
+
+  /** Drops what is over the limits, unless that is under way. */
+  trim(): void {
+    const { trim } = this.#options
+    if (trim && !this.#isTrimming && !this.#isStopped) void this.#trimAll(trim)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelProbe?.()
+    this.#cancelTrim?.()
+  }
+
+  /** Step after step; commits that arrive meanwhile come in between. */
+  async #trimAll(step: () => Promise<boolean>): Promise<void> {
+    this.#isTrimming = true
+    this.#cancelTrim?.()
+    try {
+      while (!this.#isStopped && (await step()));
+    } catch {
+      // A store that cannot write now is trimmed later.
+    }
+    this.#isTrimming = false
+    if (!this.#isStopped)
+      this.#cancelTrim = this.#options.clock.after(trimEveryMs, () => this.trim())
+  }
+
+  async #probe(): Promise<void> {
+    const { probe, recovered } = this.#options
+    this.#cancelProbe = undefined
+    try {
+      await probe()
+      recovered()
+    } catch {
+      if (!this.#isStopped) this.failed()
+    }
+  }
+}
