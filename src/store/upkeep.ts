@@ -1,5 +1,13 @@
 import type { Clock } from '../shared/clock.ts'
 
+/** What a committing part of a store reports. */
+export interface CommitEvents {
+  /** A transaction is stored; so many writes were in it. */
+  committed(writes: number): void
+  /** A transaction failed. */
+  failed(): void
+}
+
 /** What the upkeep of a store does. */
 interface UpkeepOptions {
   readonly clock: Clock
@@ -20,7 +28,7 @@ const probeEveryMs = 1_000
  * What an open database does beside its commits: retention, and checks whether it can write again after a failed write. It
  * ends with `stop`.
  */
-export class Upkeep {
+export class Upkeep implements CommitEvents {
   readonly #options: UpkeepOptions
   #writes = 0
   #isStopped = false

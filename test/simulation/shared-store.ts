@@ -4,13 +4,13 @@ import type { Feed, FeedListener, InboxEntry } from '../../src/store/feed.ts'
 import { createClaims } from '../../src/store/postgres/claim.ts'
 import { DatabaseFeed } from '../../src/store/postgres/cluster.ts'
 import { Commits } from '../../src/store/postgres/commit.ts'
+import { type DatabaseConnection, namesIn } from '../../src/store/postgres/connection.ts'
 import {
-  attemptMsOf,
-  type DatabaseConnection,
-  namesIn,
-} from '../../src/store/postgres/connection.ts'
-import { createReaders, DatabaseLink, type Readers } from '../../src/store/postgres/links.ts'
-import { TaskLocks } from '../../src/store/postgres/locks.ts'
+  createReaders,
+  DatabaseLink,
+  type OpenDatabase,
+  type Readers,
+} from '../../src/store/postgres/links.ts'
 import { toLine, type WriteLine } from '../../src/store/postgres/rows.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../../src/store/size-limits.ts'
 import type { Store, StoredTask, Write, WriteResult } from '../../src/store/store.ts'
@@ -66,17 +66,19 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
   const link = new DatabaseLink({ ...target, connect: () => drive('writer') })
   const isPatient = bugs.has('commit-without-deadline')
   let session: DatabaseConnection | undefined
-  const feed = new SimulatedFeed(options, {
-    ...{ names, name, clock, leaseMs, beatMs, lookMs, commitTimeoutMs, logger: silent, forwarding },
+  const db: OpenDatabase = {
+    ...{ names, name, clock, logger: silent, link, forwarding, foreignBuildAfterMs },
+    ...{ leaseMs, beatMs, lookMs, commitTimeoutMs },
     readers: bugs.has('beat-behind-look') ? lookingBy(() => session, readers) : readers,
+    replica: () => feed.replica,
     obstacle: () =>
       !isPatient && commits.stuckMs > leaseMs ? 'nothing could be written' : undefined,
     async connect(events) {
       session = await drive('session', events)
       return session
     },
-  })
-  const replica = (): number => feed.replica
+  }
+  const feed: SimulatedFeed = new SimulatedFeed(options, db)
   const probe = toStatement({ what: 'probe', run: async () => [] })
   const upkeep = new Upkeep({
     clock,
@@ -84,16 +86,11 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
     probe: () => commits.between(() => link.query(probe)),
     recovered: () => commits.recovered(),
   })
-  const commits: Commits = new Commits({
-    ...{ replica, clock, timeoutMs: commitTimeoutMs },
+  const commits: Commits = new Commits(db, upkeep, {
     write: createWrite(options, link),
-    locks: new TaskLocks(link, names, { clock, logger: silent }),
-    attemptMs: isPatient ? answerTimeoutMs : attemptMsOf(leaseMs),
-    reset: () => link.reset(),
-    committed: (count) => upkeep.committed(count),
-    failed: () => upkeep.failed(),
+    ...(isPatient && { attemptMs: answerTimeoutMs }),
   })
-  const claims = createClaims({ readers: forwarding, names, replica, clock, foreignBuildAfterMs })
+  const claims = createClaims(db)
   let closing: Promise<void> | undefined
 
   async function read<T>(what: string, operation: () => Promise<T>): Promise<T> {
@@ -185,6 +182,9 @@ function lookingBy(session: () => DatabaseConnection | undefined, readers: Reade
   }
 }
 
+/** What writes a group of commits. */
+type CommitGroup = NonNullable<NonNullable<ConstructorParameters<typeof Commits>[2]>['write']>
+
 /**
  * Writes a group as the real store does: tasks alone as one statement, several statements as one transaction that is sent at
  * once.
@@ -192,7 +192,7 @@ function lookingBy(session: () => DatabaseConnection | undefined, readers: Reade
 function createWrite(
   { world, process, database }: SharedStoreOptions,
   link: DatabaseLink,
-): ConstructorParameters<typeof Commits>[0]['write'] {
+): CommitGroup {
   return async (lines, turn) => {
     const writes = lines.flatMap((line) => (line.type === 'refused' ? [] : [line.write]))
     const group = { me: turn.replica, process: process.name, writes, again: turn.isRepeated }

@@ -1,5 +1,4 @@
 import { backoffMs, retry } from '../../shared/async.ts'
-import type { Clock } from '../../shared/clock.ts'
 import { toPushConfig } from '../documents.ts'
 import type { ClaimRequest, Store } from '../store.ts'
 import {
@@ -11,28 +10,19 @@ import {
   type SqlStatement,
   toDatabaseError,
 } from './connection.ts'
-import type { Readers } from './links.ts'
+import type { OpenDatabase } from './links.ts'
 import { headColumnsOf, ownTask, toDatabaseHead, toldTo } from './rows.ts'
 
-/** What claims are made with. */
-interface ClaimOptions {
-  readonly readers: Readers
-  readonly names: Names
-  /** The number of this process's registration; 0 where it has none: then it looks, and takes nothing. */
-  replica(): number
-  readonly clock: Clock
-  /** How long tasks of a definition that no living replica has wait for one; `fail`: for ever. */
-  readonly foreignBuildAfterMs: number | 'fail'
-}
+/** What claims need of an open database. */
+type ClaimDatabase = Pick<
+  OpenDatabase,
+  'names' | 'forwarding' | 'replica' | 'clock' | 'foreignBuildAfterMs'
+>
 
-/** Claims tasks and deliveries that no living replica has. */
-export function createClaims({
-  readers,
-  names,
-  replica,
-  ...options
-}: ClaimOptions): Pick<Store, 'claim' | 'claimDeliveries'> {
-  const open = createOpenBuilds({ readers, names, ...options })
+/** Claims tasks and deliveries that no living replica has. A process without a registration looks, and takes nothing. */
+export function createClaims(db: ClaimDatabase): Pick<Store, 'claim' | 'claimDeliveries'> {
+  const { names, forwarding: readers, replica, clock } = db
+  const open = createOpenBuilds(db)
   const texts = textsIn(names)
   /** Lost answers are found again by reading what this replica owns; so only what met another statement is repeated. */
   const ask = async (statement: SqlStatement): Promise<readonly DatabaseRow[]> => {
@@ -41,7 +31,7 @@ export function createClaims({
       return await retry(() => readers.run(statement), {
         delay: (error, failures) =>
           isCollision(error) && failures < maxCollisions ? backoffMs(failures, backoff) : undefined,
-        clock: options.clock,
+        clock,
       })
     } catch (error) {
       throw toDatabaseError('write', error)
@@ -75,19 +65,19 @@ const backoff = { baseMs: 5, maxMs: 200 }
  * orphaned. It looks before anything is claimed: all agents of a process ask at once, and most have nothing to claim.
  * Remembers since when tasks of other definitions wait for a replica that has them; what no longer waits is forgotten.
  */
-function createOpenBuilds(
-  options: Omit<ClaimOptions, 'replica'>,
-): (wanted: ClaimRequest) => Promise<readonly string[]> {
-  const { readers, names, clock, foreignBuildAfterMs } = options
-  const text = orphanedIn(names)
+function createOpenBuilds(db: ClaimDatabase): (wanted: ClaimRequest) => Promise<readonly string[]> {
+  const { clock, foreignBuildAfterMs } = db
+  const text = orphanedIn(db.names)
   let seen = new Map<string, number>()
   let asked: Promise<readonly OrphanedBuild[]> | undefined
 
   async function look(): Promise<readonly OrphanedBuild[]> {
-    const rows = (await readers.read({ name: 'orphaned', text })).map((row): OrphanedBuild => {
-      const { agent, build, served } = row
-      return { agent: String(agent), build: String(build), isServed: served === true }
-    })
+    const rows = (await db.forwarding.read({ name: 'orphaned', text })).map(
+      (row): OrphanedBuild => {
+        const { agent, build, served } = row
+        return { agent: String(agent), build: String(build), isServed: served === true }
+      },
+    )
     const now = clock.elapsed()
     const waiting = rows.filter(({ isServed }) => !isServed).map(keyOf)
     seen = new Map(waiting.map((key) => [key, seen.get(key) ?? now]))

@@ -1,22 +1,24 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { backoffMs, wait } from '../../shared/async.ts'
-import type { Clock } from '../../shared/clock.ts'
 import { TasksLocked, taskIdOf } from '../documents.ts'
 import { refusalOf } from '../size-limits.ts'
 import type { StoreHealth, WriteResult } from '../store.ts'
+import type { CommitEvents } from '../upkeep.ts'
 import {
+  attemptMsOf,
+  beginBounded,
   type DatabaseRow,
   databaseReason,
   isBroken,
   isCollision,
+  isLockTimeout,
   isUnstorable,
   type Names,
   type SqlStatement,
   sqlStateOf,
   toDatabaseError,
 } from './connection.ts'
-import type { DatabaseLink } from './links.ts'
-import { beginBounded, isLockTimeout, type TaskLocks } from './locks.ts'
+import { type DatabaseLink, type OpenDatabase, TaskLocks } from './links.ts'
 import { intArray, type TaskLine, textArray, type WriteLine } from './rows.ts'
 import {
   type CommitTurn,
@@ -26,22 +28,17 @@ import {
   type TaskStatements,
 } from './statement.ts'
 
-/** What groups are written with, and what is reported of them. */
+/** What commits need of an open database. */
+type CommittedDatabase = Pick<
+  OpenDatabase,
+  'link' | 'names' | 'clock' | 'logger' | 'leaseMs' | 'commitTimeoutMs' | 'replica'
+>
+
+/** What a test may replace. */
 interface CommitsOptions {
-  readonly write: CommitGroup
-  /** The tasks that other clients have locked. */
-  readonly locks: TaskLocks
-  /** The number of this process's registration. */
-  replica(): number
-  readonly clock: Clock
-  /** How long commits are tried again while the database cannot be reached. */
-  readonly timeoutMs: number
+  readonly write?: CommitGroup
   /** How long one attempt may take; then its connection is dropped, and the same writes are tried on a new one. */
-  readonly attemptMs: number
-  /** Drops the connection. */
-  reset(): Promise<void>
-  committed(writes: number): void
-  failed(): void
+  readonly attemptMs?: number
 }
 
 /** How often a group is tried that met another one. */
@@ -54,7 +51,11 @@ const lockedTooLong =
 
 /** Commits in groups: one statement, and one sync of the database, for all that arrived while the last one ran. */
 export class Commits {
-  readonly #options: CommitsOptions
+  readonly #db: CommittedDatabase
+  readonly #events: CommitEvents
+  readonly #locks: TaskLocks
+  readonly #writeLines: CommitGroup
+  readonly #attemptMs: number
   readonly #waiting = new WaitingCommits()
   readonly #closing = new AbortController()
   #running: Promise<void> | undefined
@@ -66,14 +67,18 @@ export class Commits {
   /** Since when the group that is being written is tried. */
   #writingSince: number | undefined
 
-  constructor(options: CommitsOptions) {
-    this.#options = options
+  constructor(db: CommittedDatabase, events: CommitEvents, options: CommitsOptions = {}) {
+    this.#db = db
+    this.#events = events
+    this.#locks = new TaskLocks(db)
+    this.#writeLines = options.write ?? createCommitGroup(db.link, db.names)
+    this.#attemptMs = options.attemptMs ?? attemptMsOf(db.leaseMs)
   }
 
   commit(lines: readonly WriteLine[]): Promise<readonly WriteResult[]> {
     let bytes = 0
     for (const line of lines) bytes += line.bytes
-    const since = this.#options.clock.elapsed()
+    const since = this.#db.clock.elapsed()
     return new Promise((resolve, reject) => this.#add({ lines, bytes, since, resolve, reject }))
   }
 
@@ -81,7 +86,7 @@ export class Commits {
   between<T>(work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const run = (): Promise<void> => work().then(resolve)
-      const since = this.#options.clock.elapsed()
+      const since = this.#db.clock.elapsed()
       this.#add({ lines: [], bytes: 0, since, resolve: () => {}, reject, work: run })
     })
   }
@@ -109,7 +114,7 @@ export class Commits {
   }
 
   #ageOf(since: number | undefined): number {
-    return since === undefined ? 0 : Math.round(this.#options.clock.elapsed() - since)
+    return since === undefined ? 0 : Math.round(this.#db.clock.elapsed() - since)
   }
 
   #add(one: WaitingCommit): void {
@@ -141,8 +146,7 @@ export class Commits {
    * other commits wait for such a lock only once.
    */
   async #writeGroup(group: readonly WaitingCommit[]): Promise<void> {
-    const { clock, locks } = this.#options
-    let left = await this.#rejectLocked(group, locks.knownAmong(idsOf(group)))
+    let left = await this.#rejectLocked(group, this.#locks.knownAmong(idsOf(group)))
     for (let waits = 1; left.length > 0; waits++) {
       try {
         this.#succeed(left, await this.#write(left.flatMap(({ lines }) => lines)))
@@ -159,7 +163,7 @@ export class Commits {
         // The lock is released by now, or it is on a row of another table.
         if (waits > 1) this.#fail(error)
         if (this.#isAwayTooLong()) throw error
-        await wait(clock, backoffMs(waits, retryBackoff), this.#closing.signal)
+        await wait(this.#db.clock, backoffMs(waits, retryBackoff), this.#closing.signal)
       }
     }
   }
@@ -173,15 +177,17 @@ export class Commits {
     suspected: readonly string[],
   ): Promise<readonly WaitingCommit[]> {
     if (suspected.length === 0) return group
-    const { locks, timeoutMs } = this.#options
-    const locked = await this.#attempt(() => locks.look(suspected)).catch((error: unknown) => {
-      if (!isBroken(error)) throw error
-      return new Set<string>()
-    })
+    const { commitTimeoutMs } = this.#db
+    const locked = await this.#attempt(() => this.#locks.look(suspected)).catch(
+      (error: unknown) => {
+        if (!isBroken(error)) throw error
+        return new Set<string>()
+      },
+    )
     return group.filter(({ lines, reject }) => {
       const own = new Set(lines.flatMap(lineTask).filter((id) => locked.has(id)))
       if (own.size === 0) return true
-      const isTooLong = this.#closing.signal.aborted || locks.lockedMs(own) >= timeoutMs
+      const isTooLong = this.#closing.signal.aborted || this.#locks.lockedMs(own) >= commitTimeoutMs
       reject(
         isTooLong
           ? new A2AError('unavailable', lockedTooLong, { why: 'storeDown' })
@@ -196,15 +202,14 @@ export class Commits {
    * answered is known again. Once it has been away for so long, each further group is tried once.
    */
   async #write(lines: readonly WriteLine[]): Promise<readonly WriteResult[]> {
-    const { write, replica, clock } = this.#options
     const { signal } = this.#closing
-    const number = replica()
+    const replica = this.#db.replica()
     let isRepeated = false
     let collisions = 0
     for (let failures = 1; ; failures++) {
       try {
-        const turn = { replica: number, isRepeated }
-        const results = await this.#attempt(() => write(lines, turn))
+        const turn = { replica, isRepeated }
+        const results = await this.#attempt(() => this.#writeLines(lines, turn))
         this.#awaySince = undefined
         return results
       } catch (error) {
@@ -217,7 +222,7 @@ export class Commits {
           if (!isRepeated) throw error
           if (this.#isAwayTooLong()) throw toDatabaseError('write', error)
         } else if (!isCollision(error) || ++collisions > maxCollisions) throw error
-        await wait(clock, backoffMs(failures, retryBackoff), signal)
+        await wait(this.#db.clock, backoffMs(failures, retryBackoff), signal)
       }
     }
   }
@@ -227,9 +232,9 @@ export class Commits {
    * the statement like any other broken connection.
    */
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
-    const { clock, attemptMs, reset } = this.#options
+    const { clock, link } = this.#db
     this.#writingSince ??= clock.elapsed()
-    const cancel = clock.after(attemptMs, () => void reset())
+    const cancel = clock.after(this.#attemptMs, () => void link.reset())
     try {
       return await work()
     } finally {
@@ -238,9 +243,9 @@ export class Commits {
   }
 
   #isAwayTooLong(): boolean {
-    const { clock, timeoutMs } = this.#options
+    const { clock, commitTimeoutMs } = this.#db
     this.#awaySince ??= clock.elapsed()
-    return this.#closing.signal.aborted || clock.elapsed() - this.#awaySince >= timeoutMs
+    return this.#closing.signal.aborted || clock.elapsed() - this.#awaySince >= commitTimeoutMs
   }
 
   #succeed(group: readonly WaitingCommit[], results: readonly WriteResult[]): void {
@@ -250,13 +255,13 @@ export class Commits {
       resolve(group.length === 1 ? results : results.slice(from, from + lines.length))
       from += lines.length
     }
-    this.#options.committed(results.length)
+    this.#events.committed(results.length)
   }
 
   #fail(error: unknown): void {
     const reason = `The task store cannot write: ${databaseReason(error)}`
     this.#health = { writable: false, reason }
-    this.#options.failed()
+    this.#events.failed()
   }
 }
 
@@ -349,7 +354,7 @@ interface GroupTools {
  * them, a transaction of several statements is sent at once. What the database does not take is found by halves, and refused
  * alone: only there does a transaction wait for its client.
  */
-export function createCommitGroup(link: DatabaseLink, names: Names): CommitGroup {
+function createCommitGroup(link: DatabaseLink, names: Names): CommitGroup {
   const tools: GroupTools = {
     link,
     taskStatement: createTaskStatements(names),

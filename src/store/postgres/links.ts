@@ -2,8 +2,10 @@ import { A2AError } from '../../protocol/errors.ts'
 import { backoffMs, retry } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { FairQueue } from '../../shared/fair-share.ts'
+import type { Logger } from '../../shared/log.ts'
 import {
   attemptMsOf,
+  type ConnectionEvents,
   connectDatabase,
   type DatabaseConnection,
   type DatabaseConnectionOptions,
@@ -11,6 +13,7 @@ import {
   isBroken,
   isCollision,
   maxConnectMs,
+  type Names,
   noAnswer,
   type SqlStatement,
   sqlStateOf,
@@ -257,11 +260,31 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
   }
 }
 
-/** How long a write is retried. */
-export interface WriteRetryOptions {
+/** What the parts of one open store share: its names in the database, its connections and its times. */
+export interface OpenDatabase {
+  readonly names: Names
+  /** What people call this process. */
+  readonly name: string
   readonly clock: Clock
+  readonly logger: Logger
+  readonly leaseMs: number
+  readonly beatMs: number
+  readonly lookMs: number
   /** How long a write is tried where the database cannot be reached. */
   readonly commitTimeoutMs: number
+  /** How long tasks of a definition that no living replica has wait for one; `fail`: for ever. */
+  readonly foreignBuildAfterMs: number | 'fail'
+  /** The connection that commits. */
+  readonly link: DatabaseLink
+  readonly readers: Readers
+  /** For forwards and claims, which wait for locks of rows: nothing else waits behind them. */
+  readonly forwarding: Readers
+  /** Opens a connection for the session of a replica alone. */
+  connect(events: ConnectionEvents): Promise<DatabaseConnection>
+  /** The number of this process's registration; 0 while it has none. */
+  replica(): number
+  /** Why this process cannot work now; undefined where it can. One that cannot gives its lease up. */
+  obstacle(): string | undefined
 }
 
 /**
@@ -271,7 +294,7 @@ export interface WriteRetryOptions {
  * @throws A2AError `unavailable` where the database does not come back in time.
  */
 export async function retryWrite<T>(
-  { clock, commitTimeoutMs }: WriteRetryOptions,
+  { clock, commitTimeoutMs }: Pick<OpenDatabase, 'clock' | 'commitTimeoutMs'>,
   work: (attempt: number) => Promise<T>,
 ): Promise<T> {
   const began = clock.elapsed()
@@ -291,3 +314,53 @@ export async function retryWrite<T>(
 }
 
 const retryBackoff = { baseMs: 20, maxMs: 1_000 }
+
+/** What finding locks needs of an open database. */
+type LockingDatabase = Pick<OpenDatabase, 'link' | 'names' | 'clock' | 'logger'>
+
+/** The tasks that another client has locked, and since when. Only the first statement that meets a lock waits for it. */
+export class TaskLocks {
+  readonly #link: DatabaseLink
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #text: string
+  readonly #since = new Map<string, number>()
+
+  constructor({ link, names, clock, logger }: LockingDatabase) {
+    const { schema } = names
+    this.#link = link
+    this.#clock = clock
+    this.#logger = logger
+    this.#text = `WITH free AS MATERIALIZED (
+        SELECT id FROM ${schema}.task WHERE id = ANY($1) FOR NO KEY UPDATE SKIP LOCKED)
+      SELECT id FROM ${schema}.task WHERE id = ANY($1) AND id NOT IN (SELECT id FROM free)`
+  }
+
+  /** The tasks among these that were locked at the last look. */
+  knownAmong(ids: Iterable<string>): readonly string[] {
+    if (this.#since.size === 0) return []
+    return [...new Set(ids)].filter((id) => this.#since.has(id))
+  }
+
+  /** Finds which of these tasks are locked now, without waiting for a lock. */
+  async look(ids: Iterable<string>): Promise<ReadonlySet<string>> {
+    const all = [...new Set(ids)]
+    const rows = await this.#link.query({ name: 'locked', text: this.#text, values: [all] })
+    const locked = new Set(rows.map(({ id }) => String(id)))
+    const fresh = [...locked].filter((id) => !this.#since.has(id))
+    for (const id of all) if (!locked.has(id)) this.#since.delete(id)
+    for (const id of fresh) this.#since.set(id, this.#clock.elapsed())
+    if (fresh.length > 0)
+      this.#logger.warn(
+        { tasks: fresh.slice(0, 10), count: fresh.length },
+        'Another client of the database has locked the rows of tasks: their commits wait',
+      )
+    return locked
+  }
+
+  /** How long the first of these tasks to be locked has been locked, in milliseconds; 0 where none is. */
+  lockedMs(ids: Iterable<string>): number {
+    const now = this.#clock.elapsed()
+    return Math.max(0, ...[...ids].map((id) => now - (this.#since.get(id) ?? now)))
+  }
+}

@@ -5,10 +5,10 @@ import {
   type DatabaseConnection,
   type DatabaseRow,
   isBroken,
+  isLockTimeout,
   type Names,
   type SqlStatement,
 } from './connection.ts'
-import { isLockTimeout } from './locks.ts'
 
 /** What stands in a database about its schema. */
 interface Version {

@@ -1,7 +1,6 @@
 import { toText } from '../documents.ts'
 import type { Write, WriteResult } from '../store.ts'
-import type { DatabaseRow, Names, SqlStatement } from './connection.ts'
-import { boundedWait } from './locks.ts'
+import { boundedWait, type DatabaseRow, type Names, type SqlStatement } from './connection.ts'
 import {
   bigintArray,
   boolArray,

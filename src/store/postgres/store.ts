@@ -9,10 +9,8 @@ import type { Store } from '../store.ts'
 import { Upkeep } from '../upkeep.ts'
 import { createClaims } from './claim.ts'
 import { DatabaseFeed } from './cluster.ts'
-import { Commits, createCommitGroup } from './commit.ts'
+import { Commits } from './commit.ts'
 import {
-  attemptMsOf,
-  type ConnectionEvents,
   checkPrepared,
   connectDatabase,
   type DatabaseConnectionOptions,
@@ -23,10 +21,9 @@ import {
   toConnectError,
   toShownStore,
 } from './connection.ts'
-import { createReaders, DatabaseLink, type Readers } from './links.ts'
-import { TaskLocks } from './locks.ts'
+import { createReaders, DatabaseLink, type OpenDatabase } from './links.ts'
 import { createDatabaseReader } from './reader.ts'
-import { toLine, type WriteLine } from './rows.ts'
+import { toLine } from './rows.ts'
 import { migrateDatabase } from './schema.ts'
 import { createTrimStep, keepsAll, LongLists, type RetentionOptions } from './upkeep.ts'
 
@@ -159,109 +156,17 @@ function createStore(
   connection: DatabaseConnectionOptions,
   names: Names,
 ): PostgresStore {
-  const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes, pool = {} } = options
-  const { foreignBuildAfterMs = postgresDefaults.foreignBuildAfterMs } = options
-  const readers = createReaders(connection, pool.readers ?? postgresDefaults.readers)
-  // Forwards and claims wait for locks of rows; nothing else waits behind them.
-  const forwarding = createReaders(connection, 1)
-  const { leaseMs = postgresDefaults.leaseMs } = options
-  const obstacle = (): string | undefined =>
-    writing.commits.stuckMs > leaseMs ? 'nothing could be written for a whole lease' : undefined
-  const parts = { ...feedParts(options, connection, names), readers, forwarding, obstacle, clock }
-  const feed = new DatabaseFeed(parts)
-  const replica = (): number => feed.replica
-  const writing = createWriting({ options, connection, names, readers, clock, replica })
-  const claims = createClaims({ readers: forwarding, names, replica, clock, foreignBuildAfterMs })
-  let closing: Promise<void> | undefined
-
-  async function close(): Promise<void> {
-    await writing.close()
-    await feed.leave()
-    await readers.close()
-    await forwarding.close()
+  const { maxTaskBytes = defaultMaxTaskBytes } = options
+  const db: OpenDatabase = {
+    ...connectionsOf(options, connection, names),
+    replica: () => feed.replica,
+    obstacle: () =>
+      commits.stuckMs > db.leaseMs ? 'nothing could be written for a whole lease' : undefined,
   }
-
-  return {
-    ...createDatabaseReader(readers, names),
-    ...claims,
-    feed,
-    ...(options.chunkGapMs !== undefined && { chunkGapMs: options.chunkGapMs }),
-    async commit(writes) {
-      if (closing) throw new A2AError('unavailable', 'The store is closed')
-      checkWrites(writes)
-      return writing.commit(writes.map((write) => toLine(write, maxTaskBytes)))
-    },
-    health() {
-      if (closing) return { writable: false, reason: 'The store is closed' }
-      const health = writing.commits.health()
-      if (feed.fault === undefined || !health.writable) return health
-      return { ...health, writable: false, reason: `The task store cannot write: ${feed.fault}` }
-    },
-    close: () => (closing ??= close()),
-  }
-}
-
-function feedParts(
-  options: PostgresStoreOptions,
-  connection: DatabaseConnectionOptions,
-  names: Names,
-) {
-  const {
-    leaseMs = postgresDefaults.leaseMs,
-    beatMs = postgresDefaults.beatMs,
-    lookMs = postgresDefaults.lookMs,
-    commitTimeoutMs = postgresDefaults.commitTimeoutMs,
-  } = options
-  const session = { ...connection, url: options.sessionUrl ?? connection.url }
-  return {
-    names,
-    name: connection.name,
-    logger: toLogger(options.logger),
-    ...{ leaseMs, beatMs, lookMs, commitTimeoutMs },
-    async connect(events: ConnectionEvents) {
-      try {
-        return await connectDatabase(session, events)
-      } catch (error) {
-        throw toConnectError(session.url, error)
-      }
-    },
-  }
-}
-
-interface WritingOptions {
-  readonly options: PostgresStoreOptions
-  readonly connection: DatabaseConnectionOptions
-  readonly names: Names
-  readonly readers: Readers
-  readonly clock: Clock
-  replica(): number
-}
-
-/** The writing half: commits, and what is done beside them, on one connection. */
-function createWriting(parts: WritingOptions) {
-  const { options, connection, names, readers, clock, replica } = parts
-  const { leaseMs = postgresDefaults.leaseMs } = options
-  const link = new DatabaseLink({ ...connection, isBrief: true })
-  const probe = `INSERT INTO ${names.schema}.probe VALUES (1, clock_timestamp())
-    ON CONFLICT (id) DO UPDATE SET at = excluded.at`
-  const lists = new LongLists(readers, names)
-  const trim = keepsAll(options)
-    ? undefined
-    : createTrimStep({ link, names, replica, clock }, options)
-  const upkeep = new Upkeep({
-    clock,
-    trim: trim && (() => commits.between(trim)),
-    probe: () => commits.between(() => link.query({ text: probe })),
-    recovered: () => commits.recovered(),
-  })
-  const commits: Commits = new Commits({
-    write: createCommitGroup(link, names),
-    locks: new TaskLocks(link, names, { clock, logger: toLogger(options.logger) }),
-    replica,
-    clock,
-    timeoutMs: options.commitTimeoutMs ?? postgresDefaults.commitTimeoutMs,
-    attemptMs: attemptMsOf(leaseMs),
-    reset: () => link.reset(),
+  const feed: DatabaseFeed = new DatabaseFeed(db)
+  const lists = new LongLists(db.readers, names)
+  const upkeep = createUpkeep(db, options, () => commits)
+  const commits: Commits = new Commits(db, {
     committed(writes) {
       upkeep.committed(writes)
       void lists.cut()
@@ -269,17 +174,78 @@ function createWriting(parts: WritingOptions) {
     failed: () => upkeep.failed(),
   })
   upkeep.trim()
+  let closing: Promise<void> | undefined
+
+  async function close(): Promise<void> {
+    upkeep.stop()
+    await commits.close()
+    await db.link.close()
+    await feed.leave()
+    await db.readers.close()
+    await db.forwarding.close()
+  }
+
   return {
-    commits,
-    commit(lines: readonly WriteLine[]) {
+    ...createDatabaseReader(db.readers, names),
+    ...createClaims(db),
+    feed,
+    ...(options.chunkGapMs !== undefined && { chunkGapMs: options.chunkGapMs }),
+    async commit(writes) {
+      if (closing) throw new A2AError('unavailable', 'The store is closed')
+      checkWrites(writes)
+      const lines = writes.map((write) => toLine(write, maxTaskBytes))
       for (const line of lines)
         if (line.type === 'task') lists.writing(line.scope, line.head.contextId)
       return commits.commit(lines)
     },
-    async close() {
-      upkeep.stop()
-      await commits.close()
-      await link.close()
+    health() {
+      if (closing) return { writable: false, reason: 'The store is closed' }
+      const health = commits.health()
+      if (feed.fault === undefined || !health.writable) return health
+      return { ...health, writable: false, reason: `The task store cannot write: ${feed.fault}` }
+    },
+    close: () => (closing ??= close()),
+  }
+}
+
+function connectionsOf(
+  options: PostgresStoreOptions,
+  connection: DatabaseConnectionOptions,
+  names: Names,
+): Omit<OpenDatabase, 'replica' | 'obstacle'> {
+  const {
+    leaseMs = postgresDefaults.leaseMs,
+    beatMs = postgresDefaults.beatMs,
+    lookMs = postgresDefaults.lookMs,
+    commitTimeoutMs = postgresDefaults.commitTimeoutMs,
+    foreignBuildAfterMs = postgresDefaults.foreignBuildAfterMs,
+    sessionUrl = connection.url,
+    clock = systemClock,
+  } = options
+  return {
+    ...{ names, name: connection.name, clock, logger: toLogger(options.logger) },
+    ...{ leaseMs, beatMs, lookMs, commitTimeoutMs, foreignBuildAfterMs },
+    link: new DatabaseLink({ ...connection, isBrief: true }),
+    readers: createReaders(connection, options.pool?.readers ?? postgresDefaults.readers),
+    forwarding: createReaders(connection, 1),
+    async connect(events) {
+      try {
+        return await connectDatabase({ ...connection, url: sessionUrl }, events)
+      } catch (error) {
+        throw toConnectError(sessionUrl, error)
+      }
     },
   }
+}
+
+function createUpkeep(db: OpenDatabase, limits: RetentionOptions, commits: () => Commits): Upkeep {
+  const text = `INSERT INTO ${db.names.schema}.probe VALUES (1, clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET at = excluded.at`
+  const trim = keepsAll(limits) ? undefined : createTrimStep(db, limits)
+  return new Upkeep({
+    clock: db.clock,
+    trim: trim && (() => commits().between(trim)),
+    probe: () => commits().between(() => db.link.query({ text })),
+    recovered: () => commits().recovered(),
+  })
 }

@@ -2,7 +2,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
 import { listOf, sampleEvery } from '../spans.ts'
 import { type DatabaseRow, isCollision, type Names } from './connection.ts'
-import type { DatabaseLink, Readers } from './links.ts'
+import type { OpenDatabase, Readers } from './links.ts'
 import { removal } from './rows.ts'
 import { cutting, hasMore } from './schema.ts'
 
@@ -77,14 +77,6 @@ export function keepsAll({ maxTasks, maxAgeMs, maxWaitingMs }: RetentionOptions)
   return [maxTasks, maxAgeMs, maxWaitingMs].every((limit) => limit === undefined)
 }
 
-/** What steps are made with. */
-interface TrimOptions {
-  readonly link: DatabaseLink
-  readonly names: Names
-  replica(): number
-  readonly clock: Clock
-}
-
 /** Tasks looked at in one step, so that a commit behind it hardly waits. */
 const perStep = 50
 
@@ -93,10 +85,10 @@ const perStep = 50
  * task whose webhooks have not seen all of its log stays.
  */
 export function createTrimStep(
-  options: TrimOptions,
+  db: Pick<OpenDatabase, 'link' | 'names' | 'clock' | 'replica'>,
   limits: RetentionOptions,
 ): () => Promise<boolean> {
-  const { link, names, clock } = options
+  const { link, names, clock } = db
   const texts = textsIn(names)
   /** How far this round has come: what stays is not looked at again until the next. */
   let place: readonly [timestamp: string, id: string] = ['', '']
@@ -116,7 +108,7 @@ export function createTrimStep(
     })
     const due = dueOf(rows, over, { floor, waitingFloor })
     if (due.length > 0)
-      await link.query({ name: 'trim', text: texts.remove, values: [options.replica(), due] })
+      await link.query({ name: 'trim', text: texts.remove, values: [db.replica(), due] })
     const last = rows.at(-1)
     const newest = String(last?.timestamp ?? '')
     const isPast = over <= due.length && newest >= floor && newest >= waitingFloor

@@ -11,6 +11,7 @@ import {
 import { Worker } from 'node:worker_threads'
 import { A2AError } from '../../protocol/errors.ts'
 import type { StoreHealth, Write, WriteResult } from '../store.ts'
+import type { CommitEvents } from '../upkeep.ts'
 import {
   type DriverName,
   type FileRequest,
@@ -142,14 +143,6 @@ function createWorker(task: ThreadTask): Worker {
   return new Worker(new URL('./worker.js', import.meta.url), { workerData: task, execArgv: [] })
 }
 
-/** What the group reports to its owner. */
-export interface GroupEvents {
-  /** A transaction is on disk; so many writes were in it. */
-  committed(writes: number): void
-  /** A transaction failed. */
-  failed(): void
-}
-
 /** Writes that may wait for the disk; beyond it a commit is refused, so a slow disk cannot eat the memory. */
 const maxWaiting = 20_000
 
@@ -162,7 +155,7 @@ interface WaitingRows {
 /** Commits in groups: one transaction, and one sync, for all that arrived while the last one ran. */
 export class CommitGroup {
   readonly #thread: Thread
-  readonly #events: GroupEvents
+  readonly #events: CommitEvents
   readonly #maxTaskBytes: number
   #waiting: WaitingRows[] = []
   #waitingRows = 0
@@ -170,7 +163,7 @@ export class CommitGroup {
   #health: StoreHealth = { writable: true }
   #damage: string | undefined
 
-  constructor(thread: Thread, events: GroupEvents, maxTaskBytes: number) {
+  constructor(thread: Thread, events: CommitEvents, maxTaskBytes: number) {
     this.#thread = thread
     this.#events = events
     this.#maxTaskBytes = maxTaskBytes

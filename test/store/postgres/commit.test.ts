@@ -6,7 +6,6 @@ import { TasksLocked } from '../../../src/store/documents.ts'
 import { Commits } from '../../../src/store/postgres/commit.ts'
 import { type DatabaseRow, namesIn } from '../../../src/store/postgres/connection.ts'
 import { DatabaseLink } from '../../../src/store/postgres/links.ts'
-import { TaskLocks } from '../../../src/store/postgres/locks.ts'
 import { toLine } from '../../../src/store/postgres/rows.ts'
 import { write } from '../../contracts/store/samples.ts'
 
@@ -37,19 +36,18 @@ function openCommits({ looks, writes }: Script) {
       destroy() {},
     }),
   })
-  const clock = systemClock
-  const commits = new Commits({
+  const db = {
+    ...{ link, names: namesIn('test'), clock: systemClock, logger: silent, replica: () => 1 },
+    ...{ leaseMs: 5_000, commitTimeoutMs: 30_000 },
+  }
+  const options: ConstructorParameters<typeof Commits>[2] = {
     async write(lines) {
       if (nextWrite.next().value === 'locked')
         throw Object.assign(new Error('lock timeout'), { code: '55P03', severity: 'ERROR' })
       return lines.map(() => ({ version: 1 }))
     },
-    locks: new TaskLocks(link, namesIn('test'), { clock, logger: silent }),
-    ...{ replica: () => 1, clock, timeoutMs: 30_000, attemptMs: 4_000 },
-    reset: () => link.reset(),
-    committed() {},
-    failed() {},
-  })
+  }
+  const commits = new Commits(db, { committed() {}, failed() {} }, options)
   return {
     commit: (id: string) => commits.commit([toLine(write(id), 1_000_000)]),
     commits,

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/shared/clock.ts'
 import type { Logger } from '../../../src/shared/log.ts'
 import { silent } from '../../../src/shared/log.ts'
 import { TasksLocked } from '../../../src/store/documents.ts'
-import { createCommitGroup } from '../../../src/store/postgres/commit.ts'
+import { Commits } from '../../../src/store/postgres/commit.ts'
 import { namesIn } from '../../../src/store/postgres/connection.ts'
 import { DatabaseLink } from '../../../src/store/postgres/links.ts'
 import { toLine } from '../../../src/store/postgres/rows.ts'
@@ -146,11 +147,12 @@ describePostgres('a row that another client has locked', () => {
       name: 'test',
     })
     onTestFinished(() => link.close())
-    const commit = createCommitGroup(link, namesIn(schema))
-    const results = await commit(
-      writes.map((one) => toLine(one, 1_000_000)),
-      { replica: 0, isRepeated: false },
-    )
+    const db = {
+      ...{ link, names: namesIn(schema), clock: systemClock, logger: silent, replica: () => 0 },
+      ...{ leaseMs: 5_000, commitTimeoutMs: 30_000 },
+    }
+    const commits = new Commits(db, { committed() {}, failed() {} })
+    const results = await commits.commit(writes.map((one) => toLine(one, 1_000_000)))
     expect(results).toHaveLength(writes.length)
     expect(await link.query({ text: 'SHOW lock_timeout' })).toEqual([{ lock_timeout: '0' }])
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { OrphanWatch } from '../../../src/store/postgres/membership.ts'
+import { OrphanWatch } from '../../../src/store/postgres/session.ts'
 import { createFakeClock } from '../../../src/testing/clock.ts'
 
 describe('what dead replicas left', () => {

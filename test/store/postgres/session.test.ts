@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { systemClock } from '../../../src/shared/clock.ts'
+import { DatabaseFeed } from '../../../src/store/postgres/cluster.ts'
 import {
   type ConnectionEvents,
   connectDatabase,
@@ -9,7 +10,6 @@ import {
   namesIn,
 } from '../../../src/store/postgres/connection.ts'
 import type { Readers } from '../../../src/store/postgres/links.ts'
-import { Membership, type MembershipParts } from '../../../src/store/postgres/membership.ts'
 import { migrateDatabase } from '../../../src/store/postgres/schema.ts'
 import { createListener } from '../../contracts/feed/world.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'
@@ -25,7 +25,7 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
   /** Registers a process on a connection, and resolves with the first warning that it gives. */
   async function firstWarning(
     connection: (first: DatabaseConnection, second: DatabaseConnection) => DatabaseConnection,
-    parts: Partial<MembershipParts> = {},
+    parts: Partial<ConstructorParameters<typeof DatabaseFeed>[0]> = {},
   ): Promise<string> {
     const names = namesIn(database.newSchema())
     const first = await connect()
@@ -35,7 +35,7 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
     return new Promise((resolve, reject) => {
       const warn = (fields: object, message: string) =>
         resolve(`${message} ${JSON.stringify(fields)}`)
-      const membership = new Membership({
+      const feed = new DatabaseFeed({
         names,
         clock: systemClock,
         name: 'test',
@@ -45,16 +45,16 @@ describePostgres('a registration behind a pooler that mixes connections', () => 
         connect: async () => connection(first, second),
         logger: { debug() {}, info() {}, warn, error: warn },
         readers,
+        forwarding: readers,
+        commitTimeoutMs: 30_000,
         obstacle: () => undefined,
-        told() {},
-        registered() {},
         ...parts,
       })
       onTestFinished(async () => {
-        await membership.leave()
+        await feed.leave()
         for (const one of [first, second, third]) one.destroy()
       })
-      membership.join([], createListener().listener).catch(reject)
+      feed.join([], createListener().listener).catch(reject)
     })
   }
 

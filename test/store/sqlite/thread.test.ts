@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import {
   CommitGroup,
-  type GroupEvents,
   type Request,
   type Thread,
   type ThreadAnswer,
 } from '../../../src/store/sqlite/thread.ts'
+import type { CommitEvents } from '../../../src/store/upkeep.ts'
 import { write } from '../../contracts/store/samples.ts'
 
 describe('a group of commits', () => {
@@ -56,7 +56,7 @@ describe('a group of commits', () => {
   })
 })
 
-const silent: GroupEvents = { committed: () => {}, failed: () => {} }
+const silent: CommitEvents = { committed: () => {}, failed: () => {} }
 
 /** A thread whose answers the test gives. */
 function createHeldThread(): Thread & {

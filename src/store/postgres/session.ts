@@ -1,223 +1,19 @@
-import { A2AError } from '../../protocol/errors.ts'
-import {
-  backoffMs,
-  createDeferred,
-  type Deferred,
-  retry,
-  withDeadline,
-  withSignal,
-} from '../../shared/async.ts'
+import { withDeadline, withSignal } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
-import type { Logger } from '../../shared/log.ts'
-import type { AgentBuild, FeedListener } from '../feed.ts'
+import type { AgentBuild } from '../feed.ts'
 import {
-  type ConnectionEvents,
+  boundedWait,
   type DatabaseConnection,
   type DatabaseRow,
-  databaseReason,
   liveReplicas,
   type Names,
   numbersIn,
   type SqlStatement,
-  toDatabaseError,
 } from './connection.ts'
-import type { Readers } from './links.ts'
-import { boundedWait } from './locks.ts'
-
-/** What a membership is made of. */
-export interface MembershipParts extends SessionParts {
-  readonly logger: Logger
-  /** A notice of another replica, as it was sent. */
-  told(payload: string): void
-  /** Called before the listener is notified of a new registration, after the first one too. */
-  registered(): void
-}
-
-const backoff = { baseMs: 50, maxMs: 2_000 }
-
-/** Keeps this process registered, from `join` to `leave`: after a registration was lost it makes another one. */
-export class Membership {
-  readonly #parts: MembershipParts
-  readonly #orphans: OrphanWatch
-  #leaving = new AbortController()
-  #session: Session | undefined
-  #serving: readonly AgentBuild[] = []
-  /** The last number that this process had. */
-  #former = 0
-  #offsetMs = 0
-  #waiting: Deferred<void> | undefined
-  #left: Promise<void> | undefined
-  #fault: string | undefined
-
-  constructor(parts: MembershipParts) {
-    this.#parts = parts
-    this.#orphans = new OrphanWatch(parts.clock)
-  }
-
-  get replica(): number {
-    return this.#session?.replica ?? 0
-  }
-
-  get replicas(): number {
-    return Math.max(1, this.#orphans.living)
-  }
-
-  get offsetMs(): number {
-    return this.#session?.offsetMs ?? this.#offsetMs
-  }
-
-  /** Why this process could not register again; undefined where it could, or has not tried. */
-  get fault(): string | undefined {
-    return this.#fault
-  }
-
-  async join(serving: readonly AgentBuild[], listener: FeedListener): Promise<void> {
-    // One that has left may come back, as another replica.
-    if (this.#left !== undefined) {
-      await this.#left
-      this.#left = undefined
-      this.#leaving = new AbortController()
-      this.#former = 0
-    }
-    this.#serving = serving
-    try {
-      await this.#register(listener)
-    } catch (error) {
-      throw toDatabaseError('write', error)
-    }
-  }
-
-  serve(serving: readonly AgentBuild[]): void {
-    this.#serving = serving
-    this.#session?.serve(serving)
-  }
-
-  mayBegin(): boolean {
-    const { clock } = this.#parts
-    return this.#session !== undefined && clock.elapsed() < this.#session.holdsUntil
-  }
-
-  settled(): Promise<void> {
-    if (this.#left !== undefined || this.mayBegin()) return Promise.resolve()
-    this.#waiting ??= createDeferred<void>()
-    return this.#waiting.promise
-  }
-
-  async release(agent: string): Promise<void> {
-    try {
-      await this.#session?.release(agent)
-    } catch (error) {
-      throw toDatabaseError('write', error)
-    }
-  }
-
-  leave(): Promise<void> {
-    this.#left ??= this.#leave()
-    return this.#left
-  }
-
-  async #leave(): Promise<void> {
-    const session = this.#session
-    this.#leaving.abort()
-    this.#forget()
-    this.#settle()
-    try {
-      await session?.leave()
-    } catch (error) {
-      // Others find out by its lock, which goes with the connection.
-      const { logger } = this.#parts
-      const reason = databaseReason(error)
-      logger.warn({ replica: this.#former, reason }, 'This replica could not say that it leaves')
-    }
-  }
-
-  async #register(listener: FeedListener): Promise<void> {
-    const obstacle = this.#parts.obstacle()
-    if (obstacle !== undefined) throw new Error(obstacle)
-    const former = this.#former
-    const registration = { serving: this.#serving, former }
-    const session = await openSession(this.#parts, registration, this.#hear(listener))
-    if (this.#left !== undefined) {
-      await session.leave()
-      return
-    }
-    this.#session = session
-    this.#former = session.replica
-    // A reload may have come while the database was asked.
-    if (this.#serving !== registration.serving) session.serve(this.#serving)
-    this.#parts.registered()
-    // Nothing may begin here before what was begun under the former number is released.
-    if (former !== 0) listener.joined()
-    this.#settle()
-  }
-
-  #hear(listener: FeedListener): SessionListener {
-    const { logger } = this.#parts
-    return {
-      notice: this.#parts.told,
-      confirmed: () => this.#settle(),
-      looked: (live, orphaned) => {
-        if (this.#orphans.see(live, orphaned)) listener.orphans()
-      },
-      strayed: () =>
-        logger.warn(
-          { replica: this.#former },
-          'The connection of this replica is no session of its own: set session_url in [server.postgres] to an address past the pooler',
-        ),
-      ended: (reason) => {
-        this.#forget()
-        logger.warn({ replica: this.#former, reason }, 'The registration of this replica is lost')
-        listener.lost(reason)
-        void this.#rejoin(listener)
-      },
-    }
-  }
-
-  async #rejoin(listener: FeedListener): Promise<void> {
-    const { clock, logger } = this.#parts
-    try {
-      await retry(() => this.#register(listener), {
-        delay: (error, failures) => {
-          this.#failed(error)
-          return backoffMs(failures, backoff)
-        },
-        clock,
-        signal: this.#leaving.signal,
-      })
-    } catch {
-      return // it has left
-    }
-    this.#fault = undefined
-    if (this.#left !== undefined) return
-    logger.info({ replica: this.#former }, 'This replica is registered anew')
-  }
-
-  /** Only the first reason is logged: retries may continue for a long time. */
-  #failed(error: unknown): void {
-    const reason = this.#parts.obstacle() ?? databaseReason(originOf(error))
-    if (this.#fault === undefined)
-      this.#parts.logger.warn({ replica: this.#former, reason }, 'This replica cannot register')
-    this.#fault = reason
-  }
-
-  #forget(): void {
-    this.#offsetMs = this.offsetMs
-    this.#session = undefined
-  }
-
-  #settle(): void {
-    this.#waiting?.resolve()
-    this.#waiting = undefined
-  }
-}
-
-/** The driver's error behind one of ours. */
-function originOf(error: unknown): unknown {
-  return error instanceof A2AError ? error.cause : error
-}
+import type { OpenDatabase } from './links.ts'
 
 /** What a session tells. */
-interface SessionListener {
+export interface SessionListener {
   /** A notice of another replica, as it was sent. */
   notice(payload: string): void
   /** The lease was confirmed once more. */
@@ -230,22 +26,11 @@ interface SessionListener {
   ended(reason: string): void
 }
 
-/** What sessions are made of. */
-interface SessionParts {
-  readonly names: Names
-  readonly clock: Clock
-  /** What people call this process. */
-  readonly name: string
-  readonly leaseMs: number
-  readonly beatMs: number
-  readonly lookMs: number
-  /** Opens a connection for this session alone. */
-  connect(events: ConnectionEvents): Promise<DatabaseConnection>
-  /** Other connections, for all but the heartbeat: a lease must not wait behind anything else. */
-  readonly readers: Readers
-  /** Why this process cannot work now; undefined where it can. One that cannot gives its lease up. */
-  obstacle(): string | undefined
-}
+/** What sessions need of an open database. They read by other connections: a lease must not wait behind anything else. */
+type SessionDatabase = Pick<
+  OpenDatabase,
+  'names' | 'clock' | 'name' | 'leaseMs' | 'beatMs' | 'lookMs' | 'connect' | 'readers' | 'obstacle'
+>
 
 /** What a new registration says. */
 interface Registration {
@@ -268,17 +53,19 @@ interface SessionStart {
   readonly replica: number
   /** The process of the database that has the lock. */
   readonly backend: number
+  readonly confirmed: Confirmed
 }
 
 /** Registers this process. @throws whatever the connection does. */
-async function openSession(
-  parts: SessionParts,
-  registration: Registration,
+export async function openSession(
+  db: SessionDatabase,
+  { serving, former }: Registration,
   listener: SessionListener,
 ): Promise<Session> {
+  const { names, name, leaseMs, clock } = db
   let isOver = false
   let session: Session | undefined
-  const connection = await parts.connect({
+  const connection = await db.connect({
     notice: (_, payload) => listener.notice(payload),
     ended() {
       isOver = true
@@ -286,9 +73,20 @@ async function openSession(
     },
   })
   try {
-    const { confirmed, ...registered } = await register(parts, connection, registration)
+    const sent = moment(clock)
+    const values = [name, ...columnsOf(serving), leaseMs, former]
+    const registering = connection.query({ text: statements(names).register, values })
+    const [row] = await inTime(db, registering)
+    // Only a database that was put back to an earlier day gives out a number twice.
+    if (row?.locked !== true) throw new Error('The number of this registration is in use')
+    const replica = Number(row.number)
+    const { channel } = names
+    const text = `LISTEN ${channel}; LISTEN ${channel}_${replica}`
+    await inTime(db, connection.query({ text }))
+    const confirmed = confirm(db, sent, Number(row.now))
     if (isOver) throw new Error('The connection ended')
-    session = new Session(parts, { connection, listener, ...registered }, confirmed)
+    const backend = Number(row.backend)
+    session = new Session(db, { connection, listener, replica, backend, confirmed })
     return session
   } catch (error) {
     connection.destroy()
@@ -296,36 +94,16 @@ async function openSession(
   }
 }
 
-async function register(
-  parts: SessionParts,
-  connection: DatabaseConnection,
-  { serving, former }: Registration,
-): Promise<Pick<SessionStart, 'replica' | 'backend'> & { readonly confirmed: Confirmed }> {
-  const { names, name, leaseMs, clock } = parts
-  const sent = moment(clock)
-  const values = [name, ...columnsOf(serving), leaseMs, former]
-  const registering = connection.query({ text: statements(names).register, values })
-  const [row] = await inTime(parts, registering)
-  // Only a database that was put back to an earlier day gives out a number twice.
-  if (row?.locked !== true) throw new Error('The number of this registration is in use')
-  const replica = Number(row.number)
-  const { channel } = names
-  const text = `LISTEN ${channel}; LISTEN ${channel}_${replica}`
-  await inTime(parts, connection.query({ text }))
-  const confirmed = confirm(parts, sent, Number(row.now))
-  return { replica, backend: Number(row.backend), confirmed }
-}
-
 /**
  * One registration of this process and the one connection that carries it: the session's lock and the lease say that it
  * lives, and on the same connection it is told things. So there is one way in which all of that ends.
  */
-class Session {
+export class Session {
   readonly replica: number
-  readonly #parts: SessionParts
+  readonly #db: SessionDatabase
   readonly #connection: DatabaseConnection
   readonly #listener: SessionListener
-  readonly #sql: SessionStatements
+  readonly #sql: ReturnType<typeof statements>
   readonly #timers = new Set<() => void>()
   /** The process of the database that has the lock; 0 once another one answered. */
   #backend: number
@@ -336,16 +114,16 @@ class Session {
   #served: Promise<void> = Promise.resolve()
   #isOver = false
 
-  constructor(parts: SessionParts, start: SessionStart, confirmed: Confirmed) {
-    this.#parts = parts
+  constructor(db: SessionDatabase, start: SessionStart) {
+    this.#db = db
     this.#connection = start.connection
     this.#listener = start.listener
     this.replica = start.replica
     this.#backend = start.backend
-    this.#confirmed = confirmed
-    this.#sql = statements(parts.names)
-    this.#every(parts.beatMs, () => this.#beat())
-    this.#every(parts.lookMs, () => this.#look())
+    this.#confirmed = start.confirmed
+    this.#sql = statements(db.names)
+    this.#every(db.beatMs, () => this.#beat())
+    this.#every(db.lookMs, () => this.#look())
   }
 
   /** Until when the lease holds that was last confirmed; by `Clock.elapsed`. */
@@ -363,13 +141,13 @@ class Session {
     const statement = { text: this.#sql.serve, values: [this.replica, ...columnsOf(serving)] }
     // One after the other, so that the newest stays; it may be written twice, so it is tried again on another connection.
     this.#served = this.#served
-      .then(() => this.#parts.readers.read(statement))
+      .then(() => this.#db.readers.read(statement))
       .then(noRows, () => this.end('what it serves could not be written'))
   }
 
   /** Frees the tasks of an agent for other replicas, and notifies them. */
   async release(agent: string): Promise<void> {
-    await this.#parts.readers.run({ text: this.#sql.release, values: [this.replica, agent] })
+    await this.#db.readers.run({ text: this.#sql.release, values: [this.replica, agent] })
   }
 
   /** Ends the registration: its tasks and deliveries are free for others, who are told. */
@@ -392,8 +170,8 @@ class Session {
   }
 
   async #beat(): Promise<void> {
-    const { clock, leaseMs } = this.#parts
-    const obstacle = this.#parts.obstacle()
+    const { clock, leaseMs } = this.#db
+    const obstacle = this.#db.obstacle()
     if (obstacle !== undefined) return this.end(obstacle)
     const sent = moment(clock)
     try {
@@ -407,7 +185,7 @@ class Session {
         this.end('its lease was over before it was confirmed again')
         return
       }
-      this.#confirmed = confirm(this.#parts, sent, Number(row.now))
+      this.#confirmed = confirm(this.#db, sent, Number(row.now))
       this.#listener.confirmed()
       this.#mustBe(Number(row.backend))
     } catch {
@@ -423,7 +201,7 @@ class Session {
 
   async #look(): Promise<void> {
     try {
-      const [row] = await this.#parts.readers.run({ name: 'look_live', text: this.#sql.look })
+      const [row] = await this.#db.readers.run({ name: 'look_live', text: this.#sql.look })
       if (this.#isOver) return
       const live = toNumbers(row?.live)
       // To others this process is dead, however often it says that it lives.
@@ -437,7 +215,7 @@ class Session {
   /** Does work again and again, each time so long after it was done. */
   #every(ms: number, work: () => Promise<void>): void {
     if (this.#isOver) return
-    const cancel = this.#parts.clock.after(ms, () => {
+    const cancel = this.#db.clock.after(ms, () => {
       this.#timers.delete(cancel)
       void work().finally(() => this.#every(ms, work))
     })
@@ -447,7 +225,7 @@ class Session {
   #ask(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
     const answer = this.#last.then(() => this.#connection.query(statement))
     this.#last = answer.catch(() => {})
-    return inTime(this.#parts, answer)
+    return inTime(this.#db, answer)
   }
 
   #stop(): void {
@@ -460,7 +238,7 @@ class Session {
 function noRows(): void {}
 
 /** Waits no longer than a lease holds: then nothing of the session does any more. */
-function inTime<T>({ clock, leaseMs }: SessionParts, answer: Promise<T>): Promise<T> {
+function inTime<T>({ clock, leaseMs }: SessionDatabase, answer: Promise<T>): Promise<T> {
   return withDeadline(clock, leaseMs, (signal) => withSignal(answer, signal))
 }
 
@@ -478,7 +256,11 @@ function moment(clock: Clock): Moment {
 const marginMs = 100
 
 /** The lease may have begun as soon as it was asked for; the database told the time half way between question and answer. */
-function confirm({ clock, leaseMs }: SessionParts, sent: Moment, databaseNow: number): Confirmed {
+function confirm(
+  { clock, leaseMs }: SessionDatabase,
+  sent: Moment,
+  databaseNow: number,
+): Confirmed {
   const halfWay = sent.now + (clock.elapsed() - sent.elapsed) / 2
   return { holdsUntil: sent.elapsed + leaseMs - marginMs, offsetMs: databaseNow - halfWay }
 }
@@ -491,16 +273,7 @@ function columnsOf(serving: readonly AgentBuild[]): readonly [string[], string[]
   return [serving.map(({ agent }) => agent), serving.map(({ build }) => build)]
 }
 
-interface SessionStatements {
-  readonly register: string
-  readonly beat: string
-  readonly serve: string
-  readonly look: string
-  readonly release: string
-  readonly leave: string
-}
-
-function statements(names: Names): SessionStatements {
+function statements(names: Names) {
   const { schema: s, channel, lockClass } = names
   const told = `pg_notify('${channel}', '{"orphans":true}')`
   const now =
