@@ -3,7 +3,7 @@ import type { Json, Task } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { isSame } from '../shared/json.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
-import { claimable, isSameScope, shownIn, toTaskPage } from './documents.ts'
+import { claimable, isBefore, isSameScope, shownIn, taskIdOf, toTaskPage } from './documents.ts'
 import { createMemoryStore, type MemoryStoreOptions, memoryOptions } from './memory/store.ts'
 import { checkWrites, defaultMaxTaskBytes, refusalFor } from './size-limits.ts'
 import type {
@@ -19,7 +19,7 @@ import type {
   Write,
   WriteResult,
 } from './store.ts'
-import { headOf, isUnfinished, type TaskStore } from './task-store.ts'
+import { headOf, isUnfinished, type TaskStore, unowned } from './task-store.ts'
 
 /** How a store of your own is used. The limits are those of what is kept in memory beside it. */
 export interface CustomStoreOptions extends MemoryStoreOptions {
@@ -39,21 +39,21 @@ const customOptions: OptionTable<CustomStoreOptions> = { ...memoryOptions, scope
  * may leave the first of them standing.
  */
 export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {}): Store {
-  const memory = createMemoryStore(memoryOptionsOf(custom, options))
-  const tasks = new CustomTasks(custom, options)
+  checkArgument('fromTaskStore', 'the store', custom, 'object')
+  checkOptions('fromTaskStore', options, customOptions)
+  const { scope: _, ...limits } = options
+  const memory = createMemoryStore(limits)
+  const mirror = new MirroredStore(custom, memory, options)
   const inTurn = createTurns()
-  const contexts = new CustomContexts(memory, tasks)
-  const reader = new TaskReader(memory, tasks)
-  const write = createWriter({ custom, memory, tasks, reader, ...options })
   let closed = false
 
   /** All tasks of the custom store, those in memory as they are there. */
   async function all(contextId?: string): Promise<StoredTask[]> {
     const current = async (stored: StoredTask): Promise<StoredTask> => {
       const known = await memory.get(stored.head.id)
-      return known ? inTurn(() => reader.refresh(known)) : stored
+      return known ? inTurn(() => mirror.refresh(known)) : stored
     }
-    return Promise.all((await tasks.list(contextId)).map(current))
+    return Promise.all((await mirror.tasks.list(contextId)).map(current))
   }
 
   async function list(filter: TaskListFilter | AllTasksFilter): Promise<TaskPage> {
@@ -65,24 +65,16 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
     async commit(writes) {
       if (closed) throw new A2AError('unavailable', 'The store is closed')
       checkWrites(writes)
-      return inTurn(async () => {
-        const results = new Map<Write, WriteResult>()
-        // Values first: a task of their context that is written with them takes them along.
-        const values = writes.filter((one): one is ValueWrite => one.type === 'contextValue')
-        for (const one of values) results.set(one, await contexts.keep(one))
-        for (const one of writes) if (!results.has(one)) results.set(one, await write(one))
-        for (const one of values) if (!isTaken(one, results)) await contexts.settle(one)
-        return writes.map((one) => results.get(one) ?? { conflict: 0 })
-      })
+      return inTurn(() => mirror.commit(writes))
     },
-    contextValues: (scope, contextId) => inTurn(() => contexts.values({ scope, contextId })),
+    contextValues: (scope, contextId) => inTurn(() => mirror.contextValues({ scope, contextId })),
     async get(id, scope) {
       const known = await memory.get(id)
-      const stored = known?.head.busy ? known : await inTurn(() => reader.find(id))
+      const stored = known?.head.busy ? known : await inTurn(() => mirror.find(id))
       return stored && (!scope || isSameScope(stored.head.scope, scope)) ? stored : undefined
     },
     async records(id, after, limit) {
-      if (!(await memory.get(id))) await inTurn(() => reader.load(id))
+      if (!(await memory.get(id))) await inTurn(() => mirror.load(id))
       return memory.records(id, after, limit)
     },
     list,
@@ -97,14 +89,6 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
       await memory.close()
     },
   }
-}
-
-/** Checks what is given, and gives the limits of what is kept in memory. */
-function memoryOptionsOf(custom: TaskStore, options: CustomStoreOptions): MemoryStoreOptions {
-  checkArgument('fromTaskStore', 'the store', custom, 'object')
-  checkOptions('fromTaskStore', options, customOptions)
-  const { scope: _, ...limits } = options
-  return limits
 }
 
 /** Lets one piece of work follow another, so that nothing comes between the check of a version and its write. */
@@ -133,9 +117,8 @@ function isIn(
 /** A page of tasks that all match the filter. */
 function pageOf(matching: StoredTask[], filter: ListConditions): Promise<TaskPage> {
   const { cursor } = filter
-  const order = ({ timestamp, id }: { timestamp: string; id: string }) => `${timestamp} ${id}`
-  const sorted = matching.sort((a, b) => (order(a.head) < order(b.head) ? 1 : -1))
-  const rest = cursor ? sorted.filter(({ head }) => order(head) < order(cursor)) : sorted
+  const sorted = matching.sort((a, b) => (isBefore(a.head, b.head) ? 1 : -1))
+  const rest = cursor ? sorted.filter(({ head }) => isBefore(head, cursor)) : sorted
   const bounds = { ...filter, total: matching.length }
   return toTaskPage(rest, bounds, (stored) => shownIn(filter, stored))
 }
@@ -143,25 +126,46 @@ function pageOf(matching: StoredTask[], filter: ListConditions): Promise<TaskPag
 /** A value that is kept with a context. */
 type ValueWrite = Extract<Write, { type: 'contextValue' }>
 
-/** Whether a task of the value's context has been written whole. */
-function isTaken(
-  { scope, contextId }: ValueWrite,
-  results: ReadonlyMap<Write, WriteResult>,
-): boolean {
-  for (const [one, result] of results)
-    if (one.type === 'task' && one.task && 'version' in result)
-      if (one.head.contextId === contextId && isSameScope(one.head.scope, scope)) return true
-  return false
+type ContextMap = ReadonlyMap<string, Json>
+
+interface ContextOfScope {
+  readonly scope: Scope
+  readonly contextId: string
 }
 
-/** Reads one task; to be called in turn. */
-class TaskReader {
-  readonly #memory: Store
-  readonly #tasks: CustomTasks
+/** The value of a context that counts its changes: the tasks of a context have what it was when they were written. */
+const revisionKey: string = 'corral:revision'
 
-  constructor(memory: Store, tasks: CustomTasks) {
+/** Which of its changes the values of a context have seen. */
+function revisionOf(values: ContextMap): number {
+  return Number(values.get(revisionKey) ?? 0)
+}
+
+/**
+ * A custom store, which knows tasks only, and what is kept in memory beside it: logs, keys, webhooks, and the values of
+ * contexts, which the tasks of a context take along. Every method is to be called in turn.
+ */
+class MirroredStore {
+  readonly tasks: CustomTasks
+  readonly #custom: TaskStore
+  readonly #memory: Store
+  readonly #maxTaskBytes: number
+
+  constructor(custom: TaskStore, memory: Store, options: CustomStoreOptions) {
+    this.tasks = new CustomTasks(custom, options)
+    this.#custom = custom
     this.#memory = memory
-    this.#tasks = tasks
+    this.#maxTaskBytes = options.maxTaskBytes ?? defaultMaxTaskBytes
+  }
+
+  async commit(writes: readonly Write[]): Promise<readonly WriteResult[]> {
+    const results = new Map<Write, WriteResult>()
+    // Values first: a task of their context that is written with them takes them along.
+    const values = writes.filter((one): one is ValueWrite => one.type === 'contextValue')
+    for (const one of values) results.set(one, await this.#writeValue(one))
+    for (const one of writes) if (!results.has(one)) results.set(one, await this.#write(one))
+    for (const one of values) if (!isTaken(one, results)) await this.#settle(one)
+    return writes.map((one) => results.get(one) ?? missing)
   }
 
   /** The task as `refresh` gives it, or loaded where memory does not have it. */
@@ -174,11 +178,10 @@ class TaskReader {
   async load(id: string): Promise<StoredTask | undefined> {
     const known = await this.#memory.get(id)
     if (known) return known
-    const found = await this.#tasks.get(id)
+    const found = await this.tasks.get(id)
     if (!found) return undefined
     const { head, task } = found
-    const records = [{ seq: 1, kind: 'event', event: { task } }] as const
-    await this.#memory.commit([{ type: 'task', head, expectedVersion: 0, records, task }])
+    await this.#commitOne(replacing(head, task, 0))
     return (await this.#memory.get(head.id)) ?? { head, task, version: 1, taskVersion: 1 }
   }
 
@@ -188,69 +191,110 @@ class TaskReader {
    */
   async refresh(known: StoredTask): Promise<StoredTask> {
     const { id, busy, state, generation } = known.head
-    const found = busy || !isUnfinished(state) ? undefined : await this.#tasks.get(id)
+    const found = busy || !isUnfinished(state) ? undefined : await this.tasks.get(id)
     if (!found || isSame(found.task, known.task)) return known
     const { task } = found
-    const expectedVersion = known.version
     const head = { ...found.head, busy: false, generation: generation + 1 }
-    const records = [{ seq: expectedVersion + 1, kind: 'event', event: { task } }] as const
-    const values = await this.#memory.contextValues(head.scope, head.contextId)
-    if (isUnfinished(head.state)) await this.#tasks.put(task, head, { isNew: false, values })
-    await this.#memory.commit([{ type: 'task', head, expectedVersion, records, task }])
+    if (isUnfinished(head.state)) await this.#put(task, head, false)
+    await this.#commitOne(replacing(head, task, known.version))
     return (await this.#memory.get(id)) ?? known
   }
-}
 
-interface WriterParts extends Pick<CustomStoreOptions, 'maxTaskBytes'> {
-  readonly custom: TaskStore
-  readonly memory: Store
-  readonly tasks: CustomTasks
-  readonly reader: TaskReader
-}
+  /** The values of a context, from the custom store where memory has none. */
+  async contextValues(context: ContextOfScope): Promise<ContextMap> {
+    const values = new Map(await this.#loadValues(context))
+    values.delete(revisionKey)
+    return values
+  }
 
-/** Makes one write in both stores; to be called in turn. */
-function createWriter(parts: WriterParts): (write: Write) => Promise<WriteResult> {
-  const { custom, memory, tasks, reader, maxTaskBytes = defaultMaxTaskBytes } = parts
+  async #write(write: Write): Promise<WriteResult> {
+    if (write.type === 'task') return this.#writeTask(write)
+    const taskId = taskIdOf(write)
+    if (taskId !== undefined) await this.load(taskId)
+    if (write.type === 'deleteTask') await this.#custom.delete(write.id)
+    return this.#commitOne(write)
+  }
 
-  async function writeTask(write: TaskWrite): Promise<WriteResult> {
-    const refused = refusalFor(write, maxTaskBytes)
+  async #writeTask(write: TaskWrite): Promise<WriteResult> {
+    const refused = refusalFor(write, this.#maxTaskBytes)
     if (refused !== undefined) return { refused }
     const { head, expectedVersion, idempotencyKey: key, task } = write
-    const existing =
-      key === undefined || expectedVersion > 0 ? undefined : await memory.findByKey(head.scope, key)
+    const isKeyed = key !== undefined && expectedVersion === 0
+    const existing = isKeyed ? await this.#memory.findByKey(head.scope, key) : undefined
     if (existing !== undefined) return { existing }
-    const version = (await reader.load(head.id))?.version ?? 0
+    const version = (await this.load(head.id))?.version ?? 0
     if (version !== expectedVersion) return { conflict: version }
     // The custom store first: memory must not know of a task that was not kept.
-    const values = await memory.contextValues(head.scope, head.contextId)
-    if (task) await tasks.put(task, head, { isNew: version === 0, values })
-    return commitOne(memory, write)
+    if (task) await this.#put(task, head, version === 0)
+    return this.#commitOne(write)
   }
 
-  async function writeOther(write: Exclude<Write, TaskWrite>): Promise<WriteResult> {
-    const taskId = taskOf(write)
-    if (taskId !== undefined) await reader.load(taskId)
-    if (write.type === 'deleteTask') await custom.delete(write.id)
-    return commitOne(memory, write)
+  /** Writes a task with the values of its context. */
+  async #put(task: Task, head: TaskHead, isNew: boolean): Promise<void> {
+    const values = await this.#memory.contextValues(head.scope, head.contextId)
+    await this.tasks.put(task, head, { isNew, values })
   }
 
-  return (write) => (write.type === 'task' ? writeTask(write) : writeOther(write))
+  async #commitOne(write: Write): Promise<WriteResult> {
+    const [result = missing] = await this.#memory.commit([write])
+    return result
+  }
+
+  /** Keeps a value in memory; the next task of its context that is written takes it along. */
+  async #writeValue(write: ValueWrite): Promise<WriteResult> {
+    const revision = 1 + revisionOf(await this.#loadValues(write))
+    const [result = { version: 0 }] = await this.#memory.commit([write])
+    if (!('refused' in result)) await this.#keepValues(write, [[revisionKey, revision]])
+    return result
+  }
+
+  /** Writes the values of a context with its last task. */
+  async #settle({ scope, contextId }: ContextOfScope): Promise<void> {
+    const filter = { scope, contextId, limit: 1, artifacts: false }
+    const { tasks: page } = await this.#memory.list(filter)
+    const last = page[0]?.head
+    // As the custom store has it: another program may have changed it.
+    const found = last && (await this.tasks.get(last.id))
+    if (found) await this.#put(found.task, last, false)
+  }
+
+  async #loadValues({ scope, contextId }: ContextOfScope): Promise<ContextMap> {
+    const known = await this.#memory.contextValues(scope, contextId)
+    if (known.size > 0) return known
+    const found = await this.tasks.values(scope, contextId)
+    await this.#keepValues({ scope, contextId }, found)
+    return found
+  }
+
+  async #keepValues(
+    { scope, contextId }: ContextOfScope,
+    values: Iterable<readonly [string, Json]>,
+  ): Promise<void> {
+    const writes = [...values].map(
+      ([key, value]): Write => ({ type: 'contextValue', scope, contextId, key, value }),
+    )
+    await this.#memory.commit(writes)
+  }
 }
 
-function taskOf(write: Exclude<Write, TaskWrite>): string | undefined {
-  if (write.type === 'deleteTask') return write.id
-  if (write.type === 'pushConfig') return write.record.taskId
-  return 'taskId' in write ? write.taskId : undefined
+const missing: WriteResult = { conflict: 0 }
+
+/** Whether a task of the value's context has been written whole. */
+function isTaken(
+  { scope, contextId }: ValueWrite,
+  results: ReadonlyMap<Write, WriteResult>,
+): boolean {
+  for (const [one, result] of results)
+    if (one.type === 'task' && one.task && 'version' in result)
+      if (one.head.contextId === contextId && isSameScope(one.head.scope, scope)) return true
+  return false
 }
 
-async function commitOne(memory: Store, write: Write): Promise<WriteResult> {
-  const [result] = await memory.commit([write])
-  return result ?? { conflict: 0 }
+/** The next write of a task's log: the whole task, as the custom store has it. */
+function replacing(head: TaskHead, task: Task, expectedVersion: number): TaskWrite {
+  const records = [{ seq: expectedVersion + 1, kind: 'event', event: { task } }] as const
+  return { type: 'task', head, expectedVersion, records, task }
 }
-
-type ContextMap = ReadonlyMap<string, Json>
-
-const unowned: Scope = { agent: '', tenant: '', owner: '' }
 
 /**
  * A user's TaskStore with the owner of each task, and the values of its context: tasks are marked with them on the way in,
@@ -261,8 +305,7 @@ class CustomTasks {
   readonly #common: Scope
   readonly #clock: Clock
 
-  constructor(custom: TaskStore, options: { readonly scope?: Scope; readonly clock?: Clock }) {
-    const { scope = unowned, clock = systemClock } = options
+  constructor(custom: TaskStore, { scope = unowned, clock = systemClock }: CustomStoreOptions) {
     this.#custom = custom
     this.#common = scope
     this.#clock = clock
@@ -367,76 +410,4 @@ function toValues(kept: Json | undefined): ContextMap {
 function toScope(marked: readonly unknown[]): Scope {
   const [agent = '', tenant = '', owner = ''] = marked.map(String)
   return { agent, tenant, owner }
-}
-
-/** The value of a context that counts its changes: the tasks of a context have what it was when they were written. */
-const revisionKey: string = 'corral:revision'
-
-/** Which of its changes the values of a context have seen. */
-function revisionOf(values: ContextMap): number {
-  return Number(values.get(revisionKey) ?? 0)
-}
-
-interface ContextOfScope {
-  readonly scope: Scope
-  readonly contextId: string
-}
-
-/**
- * The values of contexts over a custom store, which knows tasks only: the tasks of a context take them along. Everything
- * is to be called in turn.
- */
-class CustomContexts {
-  readonly #memory: Store
-  readonly #tasks: CustomTasks
-
-  constructor(memory: Store, tasks: CustomTasks) {
-    this.#memory = memory
-    this.#tasks = tasks
-  }
-
-  /** The values of a context, from the custom store where memory has none. */
-  async values(context: ContextOfScope): Promise<ContextMap> {
-    const values = new Map(await this.#load(context))
-    values.delete(revisionKey)
-    return values
-  }
-
-  /** Keeps a value in memory; the next task of its context that is written takes it along. */
-  async keep(write: ValueWrite): Promise<WriteResult> {
-    const revision = 1 + revisionOf(await this.#load(write))
-    const [result = { version: 0 }] = await this.#memory.commit([write])
-    if (!('refused' in result)) await this.#keepAll(write, [[revisionKey, revision]])
-    return result
-  }
-
-  /** Writes the values of a context with its last task. */
-  async settle({ scope, contextId }: ContextOfScope): Promise<void> {
-    const filter = { scope, contextId, limit: 1, artifacts: false }
-    const { tasks: page } = await this.#memory.list(filter)
-    const last = page[0]?.head
-    // As the custom store has it: another program may have changed it.
-    const found = last && (await this.#tasks.get(last.id))
-    if (!found) return
-    const values = await this.#memory.contextValues(scope, contextId)
-    await this.#tasks.put(found.task, last, { isNew: false, values })
-  }
-
-  async #load({ scope, contextId }: ContextOfScope): Promise<ContextMap> {
-    const known = await this.#memory.contextValues(scope, contextId)
-    if (known.size > 0) return known
-    const found = await this.#tasks.values(scope, contextId)
-    await this.#keepAll({ scope, contextId }, found)
-    return found
-  }
-
-  async #keepAll(
-    { scope, contextId }: ContextOfScope,
-    values: Iterable<readonly [string, Json]>,
-  ): Promise<void> {
-    const writes = [...values].map(
-      ([key, value]): Write => ({ type: 'contextValue', scope, contextId, key, value }),
-    )
-    await this.#memory.commit(writes)
-  }
 }

@@ -10,8 +10,8 @@ import type { Scope, Store, StoredTask, TaskHead, TaskListFilter, WriteResult } 
 
 export { type FullTaskStore, type TaskFilter, TaskStore } from '../protocol/task-store.ts'
 
-/** Where tasks live that nobody owns. */
-const common: Scope = { agent: '', tenant: '', owner: '' }
+/** The scope of tasks without an owner. */
+export const unowned: Scope = { agent: '', tenant: '', owner: '' }
 
 /** A `TaskStore` in this process's memory, within the limits of a memory store. */
 export class InMemoryTaskStore extends TaskStore implements FullTaskStore {
@@ -19,7 +19,7 @@ export class InMemoryTaskStore extends TaskStore implements FullTaskStore {
 
   constructor(options: MemoryStoreOptions = {}) {
     super()
-    this.#tasks = toTaskStore(createMemoryStore(options), common, options.clock)
+    this.#tasks = toTaskStore(createMemoryStore(options), unowned, options.clock)
   }
 
   /** Stores a task that is not there yet. */
@@ -58,7 +58,7 @@ export class InMemoryTaskStore extends TaskStore implements FullTaskStore {
  */
 export function toTaskStore(
   store: Store,
-  scope: Scope = common,
+  scope: Scope = unowned,
   clock: Clock = systemClock,
 ): FullTaskStore {
   async function put(task: Task, before?: StoredTask): Promise<WriteResult | undefined> {

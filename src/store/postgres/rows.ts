@@ -112,7 +112,7 @@ export interface TaskLine {
 }
 
 /** A row of the log. */
-interface LogRow {
+export interface LogRow {
   readonly lastSeq: number
   readonly records: string
 }

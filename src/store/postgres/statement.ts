@@ -1,10 +1,11 @@
 import { toText } from '../documents.ts'
-import type { Write, WriteResult } from '../store.ts'
+import type { WriteResult } from '../store.ts'
 import { boundedWait, type DatabaseRow, type Names, type SqlStatement } from './connection.ts'
 import {
   bigintArray,
   boolArray,
   intArray,
+  type LogRow,
   type OtherWrite,
   removal,
   scopeColumn,
@@ -69,88 +70,104 @@ function sorted(lines: TaskLine[]): readonly TaskLine[] {
   return lines.sort((a, b) => (a.head.id < b.head.id ? -1 : 1))
 }
 
-/** The columns of each part, in the order in which they are bound; `valuesOf` binds them so. */
-const birthColumns = [
-  ...['id text', 'scope text', 'agent text', 'tenant text', 'principal text', 'context_id text'],
-  ...['state text', 'timestamp text', 'version int', 'busy bool', 'generation int', 'build text'],
-  ...['idempotency_key text', 'snapshot text', 'artifacts text', 'log text'],
+/** A column of a part: its name, its type, and one parameter with its values in all rows. */
+interface Column<T> {
+  readonly name: string
+  readonly type: string
+  bind(rows: readonly T[]): Buffer
+}
+
+function columnOf<V>(type: string, toArray: (values: readonly V[]) => Buffer) {
+  return <T>(name: string, of: (row: T) => V): Column<T> => {
+    return { name, type, bind: (rows) => toArray(rows.map(of)) }
+  }
+}
+
+const text = columnOf('text', textArray)
+const int = columnOf('int', intArray)
+const bigint = columnOf('bigint', bigintArray)
+const bool = columnOf('bool', boolArray)
+
+const birthColumns: readonly Column<TaskLine>[] = [
+  text('id', ({ head }) => head.id),
+  text('scope', ({ scope }) => scope),
+  text('agent', ({ head }) => head.scope.agent),
+  text('tenant', ({ head }) => head.scope.tenant),
+  text('principal', ({ head }) => head.scope.owner),
+  text('context_id', ({ head }) => head.contextId),
+  text('state', ({ head }) => head.state),
+  text('timestamp', ({ head }) => head.timestamp),
+  int('version', ({ version }) => version),
+  bool('busy', ({ head }) => head.busy),
+  int('generation', ({ head }) => head.generation),
+  text('build', ({ head }) => head.build),
+  text('idempotency_key', ({ key }) => key),
+  text('snapshot', ({ snapshot }) => snapshot),
+  text('artifacts', ({ artifacts }) => artifacts),
+  text('log', ({ records }) => records),
 ]
 
-const changeColumns = [
-  ...['id text', 'expected int', 'version int', 'context_id text', 'state text', 'timestamp text'],
-  ...['busy bool', 'generation int', 'build text', 'snapshot text', 'artifacts text'],
-  'records text',
+const changeColumns: readonly Column<TaskLine>[] = [
+  text('id', ({ head }) => head.id),
+  int('expected', ({ expected }) => expected),
+  int('version', ({ version }) => version),
+  text('context_id', ({ head }) => head.contextId),
+  text('state', ({ head }) => head.state),
+  text('timestamp', ({ head }) => head.timestamp),
+  bool('busy', ({ head }) => head.busy),
+  int('generation', ({ head }) => head.generation),
+  text('build', ({ head }) => head.build),
+  text('snapshot', ({ snapshot }) => snapshot),
+  text('artifacts', ({ artifacts }) => artifacts),
+  text('records', ({ records }) => records),
 ]
 
-const takenColumns = ['task_id text', 'number bigint']
+/** Entries that tasks take from their inboxes. */
+const takenColumns: readonly Column<{ readonly id: string; readonly number: number }>[] = [
+  text('task_id', ({ id }) => id),
+  bigint('number', ({ number }) => number),
+]
 
-const longColumns = ['task_id text', 'last_seq int', 'records text']
+/** Rows of logs besides the first. */
+const longColumns: readonly Column<LogRow & { readonly id: string }>[] = [
+  text('task_id', ({ id }) => id),
+  int('last_seq', ({ lastSeq }) => lastSeq),
+  text('records', ({ records }) => records),
+]
 
+/** Binds the columns of the parts that have rows, in the order in which `textOf` names them. */
 function valuesOf({ births, changes, taking, long }: CommitParts, replica: number): unknown[] {
   const values: unknown[] = [replica]
-  if (births.length > 0) bindBirths(values, births)
-  if (changes.length > 0) bindChanges(values, changes)
-  if (taking.length > 0) {
-    const pairs = taking.flatMap(({ head, write }) =>
-      (write.takes ?? []).map((number) => ({ id: head.id, number })),
+  const bind = <T>(columns: readonly Column<T>[], rows: readonly T[]): void => {
+    if (rows.length > 0) for (const column of columns) values.push(column.bind(rows))
+  }
+  bind(birthColumns, births)
+  bind(changeColumns, changes)
+  if (taking.length > 0)
+    bind(
+      takenColumns,
+      taking.flatMap(({ head: { id }, write }) =>
+        (write.takes ?? []).map((number) => ({ id, number })),
+      ),
     )
-    values.push(textArray(pairs.map(({ id }) => id)))
-    values.push(bigintArray(pairs.map(({ number }) => number)))
-  }
-  if (long.length > 0) {
-    const rows = long.flatMap(({ head, more }) => more.map((row) => ({ id: head.id, ...row })))
-    values.push(textArray(rows.map(({ id }) => id)))
-    values.push(intArray(rows.map(({ lastSeq }) => lastSeq)))
-    values.push(textArray(rows.map(({ records }) => records)))
-  }
+  if (long.length > 0)
+    bind(
+      longColumns,
+      long.flatMap(({ head: { id }, more }) => more.map((row) => ({ id, ...row }))),
+    )
   return values
-}
-
-function bindBirths(values: unknown[], lines: readonly TaskLine[]): void {
-  values.push(
-    textArray(lines.map(({ head }) => head.id)),
-    textArray(lines.map(({ scope }) => scope)),
-    textArray(lines.map(({ head }) => head.scope.agent)),
-    textArray(lines.map(({ head }) => head.scope.tenant)),
-    textArray(lines.map(({ head }) => head.scope.owner)),
-    textArray(lines.map(({ head }) => head.contextId)),
-    textArray(lines.map(({ head }) => head.state)),
-    textArray(lines.map(({ head }) => head.timestamp)),
-    intArray(lines.map(({ version }) => version)),
-    boolArray(lines.map(({ head }) => head.busy)),
-    intArray(lines.map(({ head }) => head.generation)),
-    textArray(lines.map(({ head }) => head.build)),
-    textArray(lines.map(({ key }) => key)),
-    textArray(lines.map(({ snapshot }) => snapshot)),
-    textArray(lines.map(({ artifacts }) => artifacts)),
-    textArray(lines.map(({ records }) => records)),
-  )
-}
-
-function bindChanges(values: unknown[], lines: readonly TaskLine[]): void {
-  values.push(
-    textArray(lines.map(({ head }) => head.id)),
-    intArray(lines.map(({ expected }) => expected)),
-    intArray(lines.map(({ version }) => version)),
-    textArray(lines.map(({ head }) => head.contextId)),
-    textArray(lines.map(({ head }) => head.state)),
-    textArray(lines.map(({ head }) => head.timestamp)),
-    boolArray(lines.map(({ head }) => head.busy)),
-    intArray(lines.map(({ head }) => head.generation)),
-    textArray(lines.map(({ head }) => head.build)),
-    textArray(lines.map(({ snapshot }) => snapshot)),
-    textArray(lines.map(({ artifacts }) => artifacts)),
-    textArray(lines.map(({ records }) => records)),
-  )
 }
 
 function textOf({ births, changes, taking, long }: CommitParts, names: Names): string {
   const { schema } = names
   let bound = 1
   /** Rows of the next parameters. */
-  const rows = (columns: readonly string[], alias: string): string => {
-    const types = columns.map((column) => `$${++bound}::${column.split(' ')[1]}[]`)
-    return `unnest(${types.join(', ')}) AS ${alias}(${columns.map(toName).join(', ')})`
+  const rows = (
+    columns: readonly Pick<Column<unknown>, 'name' | 'type'>[],
+    alias: string,
+  ): string => {
+    const types = columns.map(({ type }) => `$${++bound}::${type}[]`)
+    return `unnest(${types.join(', ')}) AS ${alias}(${namesOf(columns)})`
   }
   const ctes: string[] = []
   if (births.length > 0) ctes.push(birth(schema, rows(birthColumns, 'i')))
@@ -170,12 +187,12 @@ function textOf({ births, changes, taking, long }: CommitParts, names: Names): s
   return `WITH ${ctes.join(',\n')}\n${stored}`
 }
 
-function toName(column: string): string {
-  return column.split(' ')[0] ?? ''
+function namesOf(columns: readonly { readonly name: string }[]): string {
+  return columns.map(({ name }) => name).join(', ')
 }
 
 function birth(schema: string, rows: string): string {
-  const columns = birthColumns.map(toName).join(', ')
+  const columns = namesOf(birthColumns)
   return `added AS (INSERT INTO ${schema}.task (${columns}, snapshot_version, replica)
     SELECT ${columns}, version, CASE WHEN busy THEN $1::int END FROM ${rows}
     ON CONFLICT DO NOTHING RETURNING id, scope, agent, state)`
@@ -226,8 +243,6 @@ export interface CommitTurn {
   readonly isRepeated: boolean
 }
 
-type Of<T extends Write['type']> = Extract<Write, { readonly type: T }>
-
 /** A write that is not a task's, as a statement, and what the answer means. */
 interface OtherStatement {
   readonly statement: SqlStatement
@@ -246,7 +261,6 @@ const gone: WriteResult = { version: 0 }
 /** Writes webhooks, their cursors, values of contexts, and removes. */
 export function createOtherStatements(names: Names): OtherStatements {
   const texts = textsIn(names)
-  const value = valueStatements(names)
   return ({ write, text }, turn) => {
     const { replica } = turn
     switch (write.type) {
@@ -266,15 +280,26 @@ export function createOtherStatements(names: Names): OtherStatements {
           result: ([row]) =>
             row?.removed === true || turn.isRepeated ? versionIn(row ? [row] : []) : missing,
         }
-      case 'cursor':
-        return { statement: moved(texts.cursor, { write, text }, replica), result: versionIn }
+      case 'cursor': {
+        const { taskId, id, cursor, deadLetter } = write
+        const letter = deadLetter === undefined ? [null, null] : [deadLetter.id, text]
+        const values = [replica, taskId, id, cursor, ...letter]
+        return { statement: named('cursor', texts.cursor, values), result: versionIn }
+      }
       case 'deleteDeadLetter':
         return {
           statement: named('delete_letter', texts.deleteLetter, [write.id]),
           result: (rows) => removed(rows.length > 0, gone, turn),
         }
-      case 'contextValue':
-        return { statement: value(write, text), result: () => gone }
+      case 'contextValue': {
+        // Keys may hold U+0000, which JSON writes as an escape.
+        const place = [scopeColumn(write.scope), write.contextId, toText(write.key)]
+        const statement =
+          write.value === null
+            ? named('drop_value', texts.dropValue, place)
+            : named('put_value', texts.putValue, [...place, text])
+        return { statement, result: () => gone }
+      }
     }
   }
 }
@@ -292,32 +317,6 @@ function versionIn([row]: readonly DatabaseRow[]): WriteResult {
 
 function named(name: string, text: string, values: unknown[]): SqlStatement {
   return { name, text, values }
-}
-
-function moved(
-  sql: string,
-  { write, text }: { readonly write: Of<'cursor'>; readonly text: string },
-  replica: number,
-): SqlStatement {
-  const { taskId, id, cursor, deadLetter } = write
-  const letter = deadLetter === undefined ? [null, null] : [deadLetter.id, text]
-  return named('cursor', sql, [replica, taskId, id, cursor, ...letter])
-}
-
-function valueStatements({
-  schema,
-}: Names): (write: Of<'contextValue'>, text: string) => SqlStatement {
-  const put = `INSERT INTO ${schema}.context_value VALUES ($1, $2, $3, $4)
-    ON CONFLICT (scope, context_id, md5(key)) DO UPDATE SET value = excluded.value`
-  const drop = `DELETE FROM ${schema}.context_value
-    WHERE scope = $1 AND context_id = $2 AND md5(key) = md5($3) AND key = $3`
-  return ({ scope, contextId, key, value }, text) => {
-    // Keys may hold U+0000, which JSON writes as an escape.
-    const place = [scopeColumn(scope), contextId, toText(key)]
-    return value === null
-      ? named('drop_value', drop, place)
-      : named('put_value', put, [...place, text])
-  }
 }
 
 /** Statements with one row to answer: the task's version, NULL or no row where there is no such task. */
@@ -352,6 +351,10 @@ function textsIn(names: Names) {
         ON CONFLICT (id) DO UPDATE SET task_id = excluded.task_id, letter = excluded.letter)
       SELECT t.version, NOT EXISTS (SELECT 1 FROM m) AS held FROM ${schema}.task t
       JOIN ${schema}.push p ON p.task_id = t.id WHERE t.id = $2::text AND p.id = $3::text`,
+    putValue: `INSERT INTO ${schema}.context_value VALUES ($1, $2, $3, $4)
+    ON CONFLICT (scope, context_id, md5(key)) DO UPDATE SET value = excluded.value`,
+    dropValue: `DELETE FROM ${schema}.context_value
+    WHERE scope = $1 AND context_id = $2 AND md5(key) = md5($3) AND key = $3`,
     deleteLetter: `DELETE FROM ${schema}.dead_letter WHERE id = $1::text RETURNING id`,
   }
 }
