@@ -45,6 +45,28 @@ export async function openConnection(path: string, driver?: DriverName): Promise
   return name === 'node' ? db : createReleasing(db)
 }
 
+/** Opens a connection that only reads, and waits so long for a lock. */
+export async function openReading(
+  path: string,
+  driver: DriverName | undefined,
+  busyMs: number,
+): Promise<Connection> {
+  const db = await openConnection(path, driver)
+  db.exec('PRAGMA query_only = ON')
+  db.prepare(`PRAGMA busy_timeout = ${busyMs}`).get()
+  return db
+}
+
+/** Prepares each text once; for the few texts that are put together. */
+export function createPrepared(db: Connection): (sql: string) => Statement {
+  const statements = new Map<string, Statement>()
+  return (sql) => {
+    const statement = statements.get(sql) ?? db.prepare(sql)
+    statements.set(sql, statement)
+    return statement
+  }
+}
+
 /**
  * libsql keeps a closed file open as long as one of its statements is reachable, and has no way to end one. So its
  * statements let go of what they hold when the connection closes; the file is closed when that is collected.

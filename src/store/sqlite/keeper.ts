@@ -2,13 +2,15 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { A2AError } from '../../protocol/errors.ts'
 import type { TaskState } from '../../protocol/types.ts'
-import { systemClock, toTimestamp } from '../../shared/clock.ts'
+import { systemClock } from '../../shared/clock.ts'
 import { copyBytes } from '../copy.ts'
+import { toDeadLetter } from '../documents.ts'
 import type { PruneLimits, StoreFacts, StoreKeeper } from '../keeper.ts'
 import type { DeadLetter } from '../store.ts'
 import {
   type Connection,
   openConnection,
+  openReading,
   type Row,
   reasonOf,
   toFault,
@@ -16,10 +18,10 @@ import {
   toStoreError,
 } from './driver.ts'
 import { lookAt } from './open.ts'
-import { createPushQueries } from './reader.ts'
 import { migrations, pragma } from './schema.ts'
 import { openSqliteStore } from './store.ts'
 import { startThread, type Thread } from './thread.ts'
+import { limitsAt } from './trim.ts'
 
 /** Looks after a store's file. What only reads may be done while a server writes the file. */
 export function createFileKeeper(path: string): StoreKeeper {
@@ -42,10 +44,8 @@ export function createFileKeeper(path: string): StoreKeeper {
 
 async function reading<T>(path: string, read: (db: Connection) => T): Promise<T> {
   mustBeStore(path)
-  const db = await openConnection(path)
+  const db = await openReading(path, undefined, 5_000)
   try {
-    db.exec('PRAGMA query_only = ON')
-    db.prepare('PRAGMA busy_timeout = 5000').get()
     return read(db)
   } finally {
     db.close()
@@ -125,12 +125,9 @@ async function prune(path: string, limits: PruneLimits): Promise<number> {
 }
 
 async function trimAll(thread: Thread, limits: PruneLimits): Promise<void> {
-  const { maxTasks, maxAgeMs, maxWaitingMs } = limits
-  const now = systemClock.now()
-  const before = (ms: number | undefined) => (ms === undefined ? undefined : toTimestamp(now - ms))
-  const request = { maxTasks, floor: before(maxAgeMs), waitingFloor: before(maxWaitingMs) }
+  const request = limitsAt(systemClock.now(), limits)
   for (;;) {
-    const answer = await thread.ask({ type: 'trim', ...request, maxPages: undefined })
+    const answer = await thread.ask({ type: 'trim', ...request })
     if ('fault' in answer) throw toStoreError('write', answer.fault)
     if (answer.ok !== true) return
   }
@@ -165,7 +162,8 @@ export async function readDeadLetters(path: string): Promise<readonly DeadLetter
   const db = await openConnection(path)
   try {
     db.exec('PRAGMA query_only = ON')
-    return createPushQueries(db).deadLetters()
+    const letters = db.prepare('SELECT letter FROM dead_letter ORDER BY number DESC').all()
+    return letters.map(toDeadLetter)
   } finally {
     db.close()
   }

@@ -1,6 +1,5 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { taskStates } from '../../protocol/task.ts'
-import type { Json } from '../../protocol/types.ts'
 import { myTurn } from '../../shared/async.ts'
 import {
   isSameScope,
@@ -18,11 +17,9 @@ import type {
   DeadLetter,
   ListConditions,
   LogRecord,
-  PushConfigRecord,
   Scope,
   Store,
   StoredTask,
-  TaskHead,
   TaskListFilter,
   TaskPage,
   TaskParts,
@@ -31,8 +28,9 @@ import type {
 } from '../store.ts'
 import {
   type Connection,
-  type DriverName,
-  openConnection,
+  createPrepared,
+  type FileRequest,
+  openReading,
   type Query,
   type Row,
   type SqliteFault,
@@ -55,25 +53,26 @@ import { type StartedThread, startThread } from './thread.ts'
 /** The reading half of the store. A read sees every commit that was answered before it began. */
 export type StoreReader = Omit<Store, 'commit' | 'health'>
 
-/** How a reader is opened. */
-interface ReaderOptions {
-  readonly driver?: DriverName | undefined
-  /** Called with the error of a read that failed. */
-  failed?(fault: SqliteFault): void
-}
-
 /**
  * Reads on the calling thread: in WAL mode a reader never waits, and a task that is looked up by its key costs less
  * than the way to another thread and back. Only what may take long goes to a thread of its own, from the first time on.
+ * @param failed Called with the error of a read that failed.
  */
-export async function openReader(path: string, options: ReaderOptions = {}): Promise<StoreReader> {
-  const db = await openConnection(path, options.driver)
-  db.exec('PRAGMA query_only = ON')
-  db.prepare('PRAGMA busy_timeout = 1000').get()
+export async function openReader(
+  { path, driver }: FileRequest,
+  failed: (fault: SqliteFault) => void,
+): Promise<StoreReader> {
+  const db = await openReading(path, driver, 1_000)
   const queries = createQueries(db)
-  const long = createLongReads(path, options.driver)
-  const lists = createLists({ db, toTask: queries.toTask, inThread: long.query })
-  const webhooks = createWebhookLists(long.query)
+  let thread: StartedThread | undefined
+  /** Runs a query that may take long in a thread of its own. */
+  async function inThread(query: Query): Promise<readonly Row[]> {
+    thread ??= startThread({ type: 'read', path, driver })
+    const answer = await thread.ask({ type: 'query', ...query })
+    if ('ok' in answer) return answer.ok as readonly Row[] // what the worker answers to a query
+    throw Object.assign(new Error(answer.fault.message), { errcode: answer.fault.code })
+  }
+  const lists = createLists(db, queries.toTask, inThread)
   let closed = false
 
   function reading<A extends unknown[], T>(
@@ -85,7 +84,7 @@ export async function openReader(path: string, options: ReaderOptions = {}): Pro
         return await query(...args)
       } catch (error) {
         const fault = toFault(error)
-        options.failed?.(fault)
+        failed(fault)
         throw toStoreError('read', fault)
       }
     }
@@ -101,35 +100,24 @@ export async function openReader(path: string, options: ReaderOptions = {}): Pro
     findByKey: reading(queries.findByKey),
     pushConfigs: reading(queries.pushConfigs),
     claimDeliveries: reading(queries.claimDeliveries),
-    webhooks: reading(webhooks.webhooks),
+    webhooks: reading(lists.webhooks),
     deadLetters: reading((limit, scope) =>
-      scope === undefined ? queries.deadLetters(limit) : webhooks.deadLettersOf(scope, limit),
+      scope === undefined ? queries.deadLetters(limit) : lists.deadLettersOf(scope, limit),
     ),
     async close() {
       if (closed) return
       closed = true
-      await long.close()
+      await thread?.ask({ type: 'close' })
+      await thread?.ended()
       db.close()
     },
   }
 }
 
-/** The store's reads as plain functions over one connection. */
-interface Queries {
-  get(id: string, scope?: Scope, parts?: TaskParts): MaybeTask | Promise<MaybeTask>
-  records(id: string, after: number, limit?: number): readonly LogRecord[]
-  /** A row of a list as a task; undefined where it is large and gone meanwhile. */
-  toTask(row: Row, parts: TaskParts): MaybeTask | Promise<MaybeTask>
-  claim(wanted?: ClaimRequest): readonly TaskHead[]
-  contextValues(scope: Scope, contextId: string): ReadonlyMap<string, Json>
-  findByKey(scope: Scope, idempotencyKey: string): string | undefined
-  pushConfigs(taskId: string): readonly PushConfigRecord[]
-  claimDeliveries(taskId?: string): readonly PushConfigRecord[]
-  deadLetters(limit?: number): readonly DeadLetter[]
-}
+type MaybeTask = StoredTask | undefined
 
-/** Prepares all reads. */
-function createQueries(db: Connection): Queries {
+/** Prepares the short reads, as plain functions over one connection. */
+function createQueries(db: Connection) {
   const readLog = createLogReader(db)
   const find = db.prepare('SELECT number FROM task WHERE id = ?')
   const toWhole = (row: Row): StoredTask =>
@@ -158,29 +146,42 @@ function createQueries(db: Connection): Queries {
   }
   return {
     toTask,
-    get(id, scope, parts = {}) {
+    get(id: string, scope?: Scope, parts: TaskParts = {}): MaybeTask | Promise<MaybeTask> {
       const row = small(id, parts)
       return row && (!scope || isSameScope(scope, toHead(row).scope))
         ? toTask(row, parts)
         : undefined
     },
-    records(id, after, limit) {
+    records(id: string, after: number, limit?: number): readonly LogRecord[] {
       const row = find.get(id)
       return row === undefined ? [] : readLog(Number(row.number), after, limit)
     },
     // The empty text sorts before every timestamp.
-    claim: ({
-      agent = null,
-      limit = -1,
-      after: { timestamp, id } = { timestamp: '', id: '' },
-    } = {}) => busy.all(timestamp, id, agent, limit).map(toHead),
-    contextValues: ({ agent, tenant, owner }, contextId) =>
+    claim({ agent, limit = -1, after }: ClaimRequest = {}) {
+      const place = [after?.timestamp ?? '', after?.id ?? ''] as const
+      return busy.all(...place, agent ?? null, limit).map(toHead)
+    },
+    contextValues: ({ agent, tenant, owner }: Scope, contextId: string) =>
       new Map(values.all(agent, tenant, owner, contextId).map(toContextValue)),
-    findByKey({ agent, tenant, owner }, key) {
+    findByKey({ agent, tenant, owner }: Scope, key: string) {
       const row = byKey.get(agent, tenant, owner, key)
       return row && String(row.id)
     },
     ...createPushQueries(db),
+  }
+}
+
+function createPushQueries(db: Connection) {
+  const configs = db.prepare('SELECT cursor, record FROM push WHERE task_id = ? ORDER BY number')
+  const behind = `SELECT cursor, record FROM push JOIN task ON task.id = push.task_id WHERE cursor < version`
+  const pending = db.prepare(`${behind} ORDER BY push.number`)
+  const pendingOf = db.prepare(`${behind} AND task.id = ? ORDER BY push.number`)
+  const letters = db.prepare('SELECT letter FROM dead_letter ORDER BY number DESC LIMIT ?')
+  return {
+    pushConfigs: (taskId: string) => configs.all(taskId).map(toPushConfig),
+    claimDeliveries: (taskId?: string) =>
+      (taskId === undefined ? pending.all() : pendingOf.all(taskId)).map(toPushConfig),
+    deadLetters: (limit = -1) => letters.all(limit).map(toDeadLetter),
   }
 }
 
@@ -233,61 +234,17 @@ function createTaskReads(db: Connection): { readonly small: ReadRow; readonly la
   return { small: reading(listColumns), large: reading(taskColumns) }
 }
 
-/** Prepares the reads of webhooks alone; they are the same in files of every schema. */
-export function createPushQueries(
+/**
+ * Lists. In one scope every shape of filter walks one index in the order of the list, so a page costs its own length; few
+ * shapes exist, so few statements do. What walks all tasks or webhooks runs in a thread of its own.
+ */
+function createLists(
   db: Connection,
-): Pick<Queries, 'pushConfigs' | 'claimDeliveries' | 'deadLetters'> {
-  const configs = db.prepare('SELECT cursor, record FROM push WHERE task_id = ? ORDER BY number')
-  const behind = `SELECT cursor, record FROM push JOIN task ON task.id = push.task_id WHERE cursor < version`
-  const pending = db.prepare(`${behind} ORDER BY push.number`)
-  const pendingOf = db.prepare(`${behind} AND task.id = ? ORDER BY push.number`)
-  const letters = db.prepare('SELECT letter FROM dead_letter ORDER BY number DESC LIMIT ?')
-  return {
-    pushConfigs: (taskId) => configs.all(taskId).map(toPushConfig),
-    claimDeliveries: (taskId) =>
-      (taskId === undefined ? pending.all() : pendingOf.all(taskId)).map(toPushConfig),
-    deadLetters: (limit = -1) => letters.all(limit).map(toDeadLetter),
-  }
-}
-
-/** A thread for reads that may take long; started with the first of them. */
-function createLongReads(path: string, driver: DriverName | undefined) {
-  let thread: StartedThread | undefined
-  return {
-    async query(query: Query): Promise<readonly Row[]> {
-      thread ??= startThread({ type: 'read', path, driver })
-      const answer = await thread.ask({ type: 'query', ...query })
-      if ('ok' in answer) return answer.ok as readonly Row[] // what the worker answers to a query
-      throw Object.assign(new Error(answer.fault.message), { errcode: answer.fault.code })
-    },
-    async close(): Promise<void> {
-      await thread?.ask({ type: 'close' })
-      await thread?.ended()
-    },
-  }
-}
-
-type MaybeTask = StoredTask | undefined
-
-/** What lists are made with. */
-interface ListOptions {
-  readonly db: Connection
-  /** A row as a task, with as much of it as is asked for. */
-  toTask(row: Row, parts: ListConditions): MaybeTask | Promise<MaybeTask>
-  /** Runs a query that may take long in a thread of its own. */
-  inThread(query: Query): Promise<readonly Row[]>
-}
-
-/** Lists tasks. In one scope every shape of filter walks one index in the order of the list, so a page costs its own length. */
-function createLists(options: ListOptions): Pick<Store, 'list' | 'listAll'> {
-  const { db, toTask, inThread } = options
-  const statements = new Map<string, Statement>()
-  // Few shapes of filter exist, so few statements do.
-  const here = ({ sql, values }: Query): readonly Row[] => {
-    const statement = statements.get(sql) ?? db.prepare(sql)
-    statements.set(sql, statement)
-    return statement.all(...values)
-  }
+  toTask: (row: Row, parts: ListConditions) => MaybeTask | Promise<MaybeTask>,
+  inThread: (query: Query) => Promise<readonly Row[]>,
+) {
+  const prepared = createPrepared(db)
+  const here = ({ sql, values }: Query): readonly Row[] => prepared(sql).all(...values)
 
   function toPage(
     rows: readonly Row[],
@@ -299,13 +256,13 @@ function createLists(options: ListOptions): Pick<Store, 'list' | 'listAll'> {
   }
 
   return {
-    list: async (filter) =>
+    list: async (filter: TaskListFilter) =>
       toPage(
         here(pageQuery(filter)),
         filter,
         filter.counted === false ? [] : here(totalQuery(filter)),
       ),
-    async listAll(filter) {
+    async listAll(filter: AllTasksFilter) {
       const query = allPageQuery(filter)
       // Without these, the first rows of the index over all scopes are the page.
       const { agent, contextId, state } = filter
@@ -313,6 +270,25 @@ function createLists(options: ListOptions): Pick<Store, 'list' | 'listAll'> {
       const rows = isShort ? here(query) : await inThread(query)
       const count = filter.counted === false ? [] : await inThread(allTotalQuery(filter))
       return toPage(rows, filter, count)
+    },
+    async webhooks({ scope, limit }: WebhookFilter): Promise<readonly Webhook[]> {
+      const sql = `SELECT ${headColumns}, version, cursor, record FROM push
+        CROSS JOIN task ON task.id = push.task_id JOIN scope ON scope.id = task.scope
+        ${scope === undefined ? '' : `WHERE task.scope = ${scopeNumber}`}
+        ORDER BY task.number DESC, push.number LIMIT ?`
+      const columns = scope === undefined ? [] : [scope.agent, scope.tenant, scope.owner]
+      const rows = await inThread({ sql, values: [...columns, limit] })
+      return rows.map((row) => ({
+        record: toPushConfig(row),
+        head: toHead(row),
+        version: Number(row.version),
+      }))
+    },
+    async deadLettersOf(scope: Scope, limit = -1): Promise<readonly DeadLetter[]> {
+      const sql = `SELECT letter FROM dead_letter CROSS JOIN task ON task.id = dead_letter.task_id
+        WHERE task.scope = ${scopeNumber} ORDER BY dead_letter.number DESC LIMIT ?`
+      const values = [scope.agent, scope.tenant, scope.owner, limit]
+      return (await inThread({ sql, values })).map(toDeadLetter)
     },
   }
 }
@@ -496,29 +472,4 @@ function equals(columns: Readonly<Record<string, string | undefined>>): Omit<Lis
     values.push(value)
   }
   return { where, values }
-}
-
-/** The lists of webhooks over many tasks. They walk all that there are, so they run in a thread of their own. */
-function createWebhookLists(inThread: (query: Query) => Promise<readonly Row[]>) {
-  return {
-    async webhooks({ scope, limit }: WebhookFilter): Promise<readonly Webhook[]> {
-      const sql = `SELECT ${headColumns}, version, cursor, record FROM push
-        CROSS JOIN task ON task.id = push.task_id JOIN scope ON scope.id = task.scope
-        ${scope === undefined ? '' : `WHERE task.scope = ${scopeNumber}`}
-        ORDER BY task.number DESC, push.number LIMIT ?`
-      const columns = scope === undefined ? [] : [scope.agent, scope.tenant, scope.owner]
-      const rows = await inThread({ sql, values: [...columns, limit] })
-      return rows.map((row) => ({
-        record: toPushConfig(row),
-        head: toHead(row),
-        version: Number(row.version),
-      }))
-    },
-    async deadLettersOf(scope: Scope, limit = -1): Promise<readonly DeadLetter[]> {
-      const sql = `SELECT letter FROM dead_letter CROSS JOIN task ON task.id = dead_letter.task_id
-        WHERE task.scope = ${scopeNumber} ORDER BY dead_letter.number DESC LIMIT ?`
-      const values = [scope.agent, scope.tenant, scope.owner, limit]
-      return (await inThread({ sql, values })).map(toDeadLetter)
-    },
-  }
 }

@@ -9,7 +9,7 @@ import {
   uncounted,
   ungrouped,
 } from '../spans.ts'
-import type { Connection, Row, Statement } from './driver.ts'
+import { type Connection, createPrepared, type Row, type Statement } from './driver.ts'
 
 /** Where a task is in the lists of its scope. */
 interface TaskPlace {
@@ -51,15 +51,14 @@ interface SpanStep {
  * each count is written once per transaction; where no list is long, nothing is written.
  */
 export class Spans {
-  readonly #db: Connection
-  readonly #statements = new Map<string, Statement>()
+  readonly #prepared: (sql: string) => Statement
   #scopes: Map<number, ScopeSpans> | undefined
   #steps = new Map<string, SpanStep>()
   #samples: (readonly [scope: number, contextId: string])[] = []
   #writes = 0
 
   constructor(db: Connection) {
-    this.#db = db
+    this.#prepared = createPrepared(db)
   }
 
   /** Whether a scope has a long list. */
@@ -235,12 +234,6 @@ export class Spans {
       ...(contextId === undefined ? [scope] : [scope, contextId]),
       ...[since, next],
     )
-  }
-
-  #prepared(sql: string): Statement {
-    const statement = this.#statements.get(sql) ?? this.#db.prepare(sql)
-    this.#statements.set(sql, statement)
-    return statement
   }
 }
 

@@ -1,5 +1,5 @@
 import { A2AError } from '../../protocol/errors.ts'
-import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, toLogger } from '../../shared/log.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
@@ -24,7 +24,7 @@ import {
   type Thread,
   type WriterState,
 } from './thread.ts'
-import type { TrimRequest } from './trim.ts'
+import { limitsAt, type TrimRequest, toPages } from './trim.ts'
 
 /** How a SQLite store keeps its promises, and how much it keeps. */
 export interface SqliteStoreOptions {
@@ -92,9 +92,8 @@ export async function openSqliteStore(
   const { thread, checked } = await startWriter(path, options)
   let opened: OpenedStore | undefined
   try {
-    const reader = await openReader(path, {
-      driver: options.driver,
-      failed: (fault) => isDamage(fault) && opened?.damaged(reasonOf(fault)),
+    const reader = await openReader({ path, driver: options.driver }, (fault) => {
+      if (isDamage(fault)) opened?.damaged(reasonOf(fault))
     })
     opened = createStore(path, { options, thread, reader, checked })
     return opened.store
@@ -198,18 +197,6 @@ function createStore(path: string, { options, thread, reader, checked }: StorePa
     close: () => (closing ??= close()),
   }
   return { store, damaged }
-}
-
-/** The limits of retention at a moment. */
-function limitsAt(now: number, options: SqliteStoreOptions): TrimRequest {
-  const { maxTasks, maxAgeMs, maxWaitingMs, maxBytes } = options
-  const before = (ms: number | undefined) => (ms === undefined ? undefined : toTimestamp(now - ms))
-  const maxPages = maxBytes === undefined ? undefined : toPages(maxBytes * 0.9)
-  return { maxTasks, floor: before(maxAgeMs), waitingFloor: before(maxWaitingMs), maxPages }
-}
-
-function toPages(bytes: number): number {
-  return Math.max(1, Math.floor(bytes / 4096))
 }
 
 /** Reads the whole file beside everything else: a large one takes a while, and the store opens without it. */

@@ -1,4 +1,5 @@
-import { systemClock } from '../../shared/clock.ts'
+import { systemClock, toTimestamp } from '../../shared/clock.ts'
+import type { PruneLimits } from '../keeper.ts'
 import type { TaskCursor } from '../store.ts'
 import { type Connection, createTransaction, type Statement } from './driver.ts'
 import { pragma } from './schema.ts'
@@ -14,6 +15,21 @@ export interface TrimRequest {
   readonly waitingFloor: string | undefined
   /** Finished tasks go while the file has more pages in use than this. */
   readonly maxPages: number | undefined
+}
+
+/** The limits of retention at a moment. */
+export function limitsAt(
+  now: number,
+  { maxTasks, maxAgeMs, maxWaitingMs, maxBytes }: PruneLimits & { readonly maxBytes?: number },
+): TrimRequest {
+  const before = (ms: number | undefined) => (ms === undefined ? undefined : toTimestamp(now - ms))
+  const maxPages = maxBytes === undefined ? undefined : toPages(maxBytes * 0.9)
+  return { maxTasks, floor: before(maxAgeMs), waitingFloor: before(maxWaitingMs), maxPages }
+}
+
+/** How many pages so many bytes are. */
+export function toPages(bytes: number): number {
+  return Math.max(1, Math.floor(bytes / 4096))
 }
 
 /** How long one step may take, so that a commit behind it hardly waits. */

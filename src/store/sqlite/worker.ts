@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { type FileRequest, openConnection, type Statement, toFault } from './driver.ts'
+import { createPrepared, type FileRequest, openReading, toFault } from './driver.ts'
 import { checkFile, type OpenOptions, openWritable } from './open.ts'
 import { Spans } from './spans.ts'
 import {
@@ -92,15 +92,8 @@ async function write(port: MessagePort, options: OpenOptions): Promise<WriterSta
 }
 
 async function read(port: MessagePort, { path, driver }: FileRequest): Promise<void> {
-  const db = await openConnection(path, driver)
-  db.exec('PRAGMA query_only = ON')
-  db.prepare('PRAGMA busy_timeout = 1000').get()
-  const statements = new Map<string, Statement>()
-  const prepared = (sql: string): Statement => {
-    const statement = statements.get(sql) ?? db.prepare(sql)
-    statements.set(sql, statement)
-    return statement
-  }
+  const db = await openReading(path, driver, 1_000)
+  const prepared = createPrepared(db)
   answer(port, (request) => {
     if (request.type === 'query') return prepared(request.sql).all(...request.values)
     if (request.type === 'close') return db.close()
