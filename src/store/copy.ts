@@ -139,7 +139,7 @@ async function store(target: Store, writes: readonly Write[]): Promise<void> {
   }
 }
 
-/** A task that the target lacks, or whose log is longer than the target's. */
+/** A task that the target lacks, or has only a part of. */
 interface TaskToCopy {
   readonly id: string
   /** The version that the target has; 0 where it has none. */

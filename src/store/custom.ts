@@ -133,14 +133,6 @@ interface ContextOfScope {
   readonly contextId: string
 }
 
-/** The value of a context that counts its changes: the tasks of a context have what it was when they were written. */
-const revisionKey: string = 'corral:revision'
-
-/** Which of its changes the values of a context have seen. */
-function revisionOf(values: ContextMap): number {
-  return Number(values.get(revisionKey) ?? 0)
-}
-
 /**
  * A custom store, which knows tasks only, and what is kept in memory beside it: logs, keys, webhooks, and the values of
  * contexts, which the tasks of a context take along. Every method is to be called in turn.
@@ -410,4 +402,12 @@ function toValues(kept: Json | undefined): ContextMap {
 function toScope(marked: readonly unknown[]): Scope {
   const [agent = '', tenant = '', owner = ''] = marked.map(String)
   return { agent, tenant, owner }
+}
+
+/** The value of a context that counts its changes: the tasks of a context have what it was when they were written. */
+const revisionKey: string = 'corral:revision'
+
+/** Which of its changes the values of a context have seen. */
+function revisionOf(values: ContextMap): number {
+  return Number(values.get(revisionKey) ?? 0)
 }

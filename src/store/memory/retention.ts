@@ -10,7 +10,7 @@ export interface Entry extends Linked<Entry> {
   readonly idempotencyKey: string | undefined
   /** The webhooks by id, oldest first; most tasks have none. */
   configs: Map<string, PushConfigRecord> | undefined
-  /** The principal in whose share it is kept. */
+  /** The principal that it counts against. */
   readonly principal: string
   /** About how many bytes it takes. */
   bytes: number

@@ -127,7 +127,7 @@ interface Tables {
   readonly deadLetters: Map<string, DeadLetter>
   readonly maxDeadLetters: number
   readonly maxTaskBytes: number
-  /** The values of each context that has any, by its key, and the principal in whose share they are kept. */
+  /** The values of each context that has any, by its key, and the principal that they count against. */
   readonly contextValues: Map<
     string,
     { readonly principal: string; readonly values: Map<string, Json> }
@@ -372,7 +372,7 @@ function writeContextValue(tables: Tables, write: ContextValueWrite): WriteResul
   return { version: 0 }
 }
 
-/** The principal in whose share the values of a context are kept: that of its tasks, since they are dropped with them. */
+/** The principal that the values of a context count against: that of its tasks, since they are dropped with them. */
 function keeperOf({ index, entries }: Tables, { scope, contextId }: ContextValueWrite): string {
   const [head] = index.page({ scope, contextId, limit: 1 }).heads
   const entry = head && entries.get(head.id)

@@ -266,7 +266,7 @@ class Block {
     return true
   }
 
-  /** The first place whose head is not before the key. */
+  /** The first place with a head that is not before the key. */
   placeOf(key: TaskCursor): number {
     return search(this.heads, this.from, key)
   }
@@ -378,7 +378,7 @@ export class OrderedHeads {
     return found
   }
 
-  /** The first block whose last head is not before the key; their number if the key is after everything. */
+  /** The first block that does not end before the key; the number of blocks if all of them do. */
   #blockOf(key: TaskCursor): number {
     const blocks = this.#blocks
     let [from, to] = [0, blocks.length]
@@ -391,7 +391,7 @@ export class OrderedHeads {
   }
 }
 
-/** Binary search: the first place, from one on, whose head is not before the key. */
+/** Binary search: the first place, from one on, with a head that is not before the key. */
 function search(heads: readonly TaskHead[], start: number, key: TaskCursor): number {
   let [from, to] = [start, heads.length]
   while (from < to) {

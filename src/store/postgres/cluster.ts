@@ -39,7 +39,7 @@ export class DatabaseFeed implements Feed {
   readonly #watches: Watches
   readonly #orphans: OrphanWatch
   readonly #inboxSql: ReturnType<typeof inboxStatements>
-  /** The tasks whose other deliverers are woken at the end of this tick. */
+  /** Other replicas that deliver webhooks of these tasks are woken at the end of this tick. */
   #waking = new Set<string>()
   #listener: FeedListener | undefined
   #leaving = new AbortController()
@@ -328,7 +328,7 @@ export class DatabaseFeed implements Feed {
     )
   }
 
-  /** Whether an entry whose answer was lost is stored: in the inbox, or in the record of the replica that has taken it. */
+  /** Whether an entry is stored although its answer was lost: in the inbox, or in the record of the replica that has taken it. */
   async #isKnown(taskId: string, entry: InboxEntry): Promise<boolean> {
     const mark = `"forwarded":${JSON.stringify(entry.key)}`
     const values = [taskId, entry.key, mark]

@@ -487,7 +487,7 @@ class GroupWriter {
     }
   }
 
-  /** Finds out why tasks were not stored; or that they were, by a try whose answer was lost. */
+  /** Finds out why tasks were not stored; or that they were, by an earlier try without an answer. */
   async #explain(places: readonly number[]): Promise<void> {
     const { link, find } = this.#tools
     const lines = places.flatMap((place) => {

@@ -52,7 +52,7 @@ export interface DatabaseConnectionOptions {
   readonly connect?: (options: DatabaseConnectionOptions) => Promise<DatabaseConnection>
 }
 
-/** What a connection is told besides its answers. */
+/** What a connection reports besides its answers. */
 export interface ConnectionEvents {
   /** A notice was sent on a channel that this connection listens on. */
   notice?(channel: string, payload: string): void
@@ -243,7 +243,7 @@ function toDriverTarget({ url, tls }: DatabaseConnectionOptions): {
   const isChecked = mode !== 'no-verify'
   if (typeof tls !== 'object' || /[?&]ssl(?:cert|key|rootcert)=/.test(url))
     return { connectionString: isChecked ? withMode(url, 'verify-full') : url }
-  // A parameter without a value is none.
+  // The driver ignores a parameter without a value.
   return {
     connectionString: withMode(url, ''),
     ssl: isChecked ? tls : { ...tls, rejectUnauthorized: false },
@@ -425,7 +425,7 @@ export interface Names {
   readonly schema: string
   /** The channel of all replicas; that of one has an underscore and its number behind it. */
   readonly channel: string
-  /** The first number of the session locks, whose second is a replica's. */
+  /** The first number of the session locks; the second is the number of a replica. */
   readonly lockClass: number
 }
 
@@ -436,7 +436,7 @@ const pattern = /^[a-z_][a-z0-9_]{0,39}$/
 
 /**
  * The names within a schema.
- * @throws Error for a schema whose name would have to be quoted, or is too long for a channel's.
+ * @throws Error for a name that would have to be quoted, or is too long for a channel.
  */
 export function namesIn(schema: string): Names {
   if (!pattern.test(schema))

@@ -113,7 +113,7 @@ function toStates(rows: readonly DatabaseRow[]): StoreFacts['states'] {
   return states
 }
 
-/** A scope whose column is a digest is known by its tasks; values of one that has none are nobody's any more. */
+/** A scope whose column is a digest is known by its tasks; values of a scope without tasks are left out. */
 async function contextsOf(
   connection: DatabaseConnection,
   schema: string,

@@ -323,7 +323,7 @@ type Notice =
   | { readonly kind: 'deliveries'; readonly taskId: string }
   | { readonly kind: 'orphans' }
 
-/** Reads a notice; undefined where it is none that this version knows. */
+/** Reads a notice; undefined for a notice that this version does not know. */
 export function parseNotice(payload: string): Notice | undefined {
   const value = parse(payload)
   if (!isFields(value)) return undefined

@@ -153,7 +153,7 @@ export function hasMore([row]: readonly DatabaseRow[]): boolean {
   return row?.more === true
 }
 
-/** A schema that somebody else made for us is used as it is: to make one takes a right of its own. */
+/** An existing schema is used as it is: creating one takes a right of its own. */
 async function begin(connection: DatabaseConnection, schema: string): Promise<void> {
   const text = 'SELECT 1 FROM pg_namespace WHERE nspname = $1'
   const [found] = await connection.query({ text, values: [schema] })
@@ -164,7 +164,7 @@ async function begin(connection: DatabaseConnection, schema: string): Promise<vo
   })
 }
 
-/** The version of the schema that stands in a database; 0 where there is none. */
+/** The version of the schema in a database; 0 where it does not exist. */
 export async function versionOf(connection: DatabaseConnection, schema: string): Promise<Version> {
   // Read as rows, not by `to_regclass`, which may not see yet what another replica has just made.
   const text = `SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -196,7 +196,7 @@ function mustKnow({ schema, oldestReader }: Version, known: number): void {
  *   are the scope as it is. `log` holds the records of the first commit. `former` is the state before the last write, from
  *   which the totals are kept. `replica` is who runs the task, 0 where it was given up: NULL exactly where there is nothing
  *   left to do, neither a turn (`busy`) nor an entry of the inbox (`mail` counts them). `watchers` are the replicas that
- *   want to be told when the task grows.
+ *   are notified when the task grows.
  * - log: the records of every other commit under the sequence number of the last, 128 in a row at most.
  * - inbox: what waits for the replica that runs a task.
  * - push: webhooks, how far each has come, and who delivers; `done` where nothing will ever follow. dead_letter: deliveries

@@ -22,7 +22,7 @@ export interface SessionListener {
   looked(live: readonly number[], orphaned: readonly number[]): void
   /** Another backend than the one with the lock answers, once: something between mixes connections. */
   strayed(): void
-  /** The registration is gone, once. Nothing is told after it. */
+  /** The registration is gone, once. No call follows. */
   ended(reason: string): void
 }
 
@@ -96,7 +96,7 @@ export async function openSession(
 
 /**
  * One registration of this process and the one connection that carries it: the session's lock and the lease say that it
- * lives, and on the same connection it is told things. So there is one way in which all of that ends.
+ * lives, and notices arrive on the same connection. So there is one way in which all of that ends.
  */
 export class Session {
   readonly replica: number
@@ -150,7 +150,7 @@ export class Session {
     await this.#db.readers.run({ text: this.#sql.release, values: [this.replica, agent] })
   }
 
-  /** Ends the registration: its tasks and deliveries are free for others, who are told. */
+  /** Ends the registration: frees its tasks and deliveries for other replicas, and notifies them. */
   async leave(): Promise<void> {
     if (this.#isOver) return
     this.#stop()
@@ -255,7 +255,7 @@ function moment(clock: Clock): Moment {
 /** How far leases are not trusted: what was asked a moment before the end may begin a moment later. */
 const marginMs = 100
 
-/** The lease may have begun as soon as it was asked for; the database told the time half way between question and answer. */
+/** The lease may have begun as soon as it was asked for; the database read its clock half way between request and response. */
 function confirm(
   { clock, leaseMs }: SessionDatabase,
   sent: Moment,

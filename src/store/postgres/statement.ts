@@ -47,7 +47,7 @@ interface CommitParts {
   readonly changes: readonly TaskLine[]
   /** Lines that take something from their inbox. */
   readonly taking: readonly TaskLine[]
-  /** Lines whose log takes more than one row. */
+  /** Lines that take more than one row of the log. */
   readonly long: readonly TaskLine[]
 }
 
@@ -77,16 +77,16 @@ interface Column<T> {
   bind(rows: readonly T[]): Buffer
 }
 
+const text = columnOf('text', textArray)
+const int = columnOf('int', intArray)
+const bigint = columnOf('bigint', bigintArray)
+const bool = columnOf('bool', boolArray)
+
 function columnOf<V>(type: string, toArray: (values: readonly V[]) => Buffer) {
   return <T>(name: string, of: (row: T) => V): Column<T> => {
     return { name, type, bind: (rows) => toArray(rows.map(of)) }
   }
 }
-
-const text = columnOf('text', textArray)
-const int = columnOf('int', intArray)
-const bigint = columnOf('bigint', bigintArray)
-const bool = columnOf('bool', boolArray)
 
 const birthColumns: readonly Column<TaskLine>[] = [
   text('id', ({ head }) => head.id),

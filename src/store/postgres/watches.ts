@@ -29,7 +29,7 @@ export class Watches {
   readonly #replica: () => number
   readonly #grown: (taskId: string, version: number) => void
   readonly #sql: ReturnType<typeof watchStatements>
-  /** The version that was last told of each watched task; -1 before the first. */
+  /** The last version of each watched task that was reported; -1 before the first. */
   readonly #told = new Map<string, number>()
   /** Whether each of them is to be watched or not, where the database does not know yet. */
   readonly #pending = new Map<string, boolean>()

@@ -162,7 +162,7 @@ const reasons: Readonly<Record<number, string>> = {
   26: 'the file is not a database',
 }
 
-/** The code of faults that are ours and may be told to everyone; SQLite has none that is so high. */
+/** The code of our own faults, which callers may see; codes of SQLite are lower. */
 const ours = 255
 
 /** A fault of the file that SQLite does not notice. */

@@ -52,7 +52,7 @@ interface WritableFile {
   mustBeThere(): void
   /** An error of a write, which says only that the disk failed where the file system has turned read-only. */
   explain(error: unknown): unknown
-  /** Runs work whose commits may be lost in a power cut: it is done again where it is. */
+  /** Runs work that may be lost in a power cut, because it is then done again. */
   withoutSync<T>(work: () => T): T
   /** Moves the log into the file, closes it and gives up the lock. */
   close(): void
@@ -68,7 +68,7 @@ export interface MigrationProgress extends Migration {
 }
 
 /**
- * Looks at a file, locks it, and migrates it; makes it where there is none. Whether all of it is sound is seen here if it
+ * Looks at a file, locks it, and migrates it; creates a missing one. Whether all of it is sound is seen here if it
  * is small or has to be migrated. Before each step of migrating a large file `progress` is called.
  *
  * @throws Error with the reason: in use, damaged, another program's, newer, read-only, not there.

@@ -60,7 +60,7 @@ export function migrate(
 }
 
 /**
- * Refuses a file whose schema is newer than ours.
+ * Rejects a file with a newer schema than ours.
  * @throws Error that says so.
  */
 export function mustKnow(version: number, known: number = migrations.length): void {

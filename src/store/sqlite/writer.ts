@@ -26,8 +26,8 @@ export function createWriter(
   /** Finds out whether the file takes writes. */
   probe(): void
 } {
-  const tasks = createTaskWriter(db, spans)
-  const write = createRowWriter(db, { tasks, remove })
+  const tasks = new TaskWriter(db, spans)
+  const write = createRowWriter(db, tasks, remove)
   const probe = db.prepare(
     "INSERT INTO probe VALUES (1, datetime('now')) ON CONFLICT DO UPDATE SET at = datetime('now')",
   )
@@ -52,50 +52,138 @@ export function createWriter(
 }
 
 /** Writes tasks and their logs, each with its version checked. */
-interface TaskRowWriter {
-  write(row: TaskRow): WriteResult
-  /** The number of a scope, which gets one where it has none. */
-  scopeNumber(scope: ScopeText): number
-  /** Before the transaction ends: adds the tasks that it brought to the totals, and cuts lists that became long into spans. */
-  addTotals(): void
-  /** The transaction was rolled back: its tasks do not count, and numbers that it gave to scopes may go to others. */
-  rolledBack(): void
-}
+class TaskWriter {
+  readonly #sql: ReturnType<typeof prepareTaskWrites>
+  readonly #scopes: Scopes
+  readonly #totals: Totals
+  readonly #spans: Spans
+  readonly #slim: (row: TaskRow) => string | null
 
-/** A writer of tasks on an open connection. */
-function createTaskWriter(db: Connection, spans: Spans): TaskRowWriter {
-  const scopes = new Scopes(db)
-  const totals = new Totals(db)
-  const slim = createSlimming(db)
-  const insert = createInsert(db, { scopes, totals, spans })
-  const update = createUpdate(db, { scopes, spans })
-  const version = db.prepare('SELECT version FROM task WHERE id = ?')
-  const byKey = db.prepare('SELECT id FROM task WHERE scope = ? AND idempotency_key = ?')
-  return {
-    write(row) {
-      const [, id, scope, , , , next, , , , expected, , , , , key] = row
-      if (key !== null) {
-        const existing = byKey.get(scopes.numberOf(scope), key)
-        if (existing) return { existing: String(existing.id) }
-      }
-      const artifacts = slim(row)
-      const done = expected === 0 ? insert(row, artifacts) : update(row, artifacts)
-      return done ? { version: next } : { conflict: Number(version.get(id)?.version ?? 0) }
-    },
-    scopeNumber: (scope) => scopes.numberOf(scope),
-    addTotals() {
-      totals.flush()
-      spans.flush()
-    },
-    rolledBack() {
-      totals.forget()
-      spans.forget()
-      scopes.forget()
-    },
+  constructor(db: Connection, spans: Spans) {
+    this.#sql = prepareTaskWrites(db)
+    this.#scopes = new Scopes(db)
+    this.#totals = new Totals(db)
+    this.#spans = spans
+    this.#slim = createSlimming(db)
+  }
+
+  write(row: TaskRow): WriteResult {
+    const [, id, scope, , , , next, , , , expected, , , , , key] = row
+    if (key !== null) {
+      const existing = this.#sql.byKey.get(this.scopeNumber(scope), key)
+      if (existing) return { existing: String(existing.id) }
+    }
+    const artifacts = this.#slim(row)
+    const done = expected === 0 ? this.#insert(row, artifacts) : this.#update(row, artifacts)
+    return done ? { version: next } : { conflict: this.version(id) ?? 0 }
+  }
+
+  /** The version of a task; undefined for an unknown task. */
+  version(id: string): number | undefined {
+    const row = this.#sql.version.get(id)
+    return row && Number(row.version)
+  }
+
+  /** The number of a scope, which gets one where it has none. */
+  scopeNumber(scope: ScopeText): number {
+    return this.#scopes.numberOf(scope)
+  }
+
+  /** Before the transaction ends: adds the tasks that it brought to the totals, and cuts lists that became long into spans. */
+  addTotals(): void {
+    this.#totals.flush()
+    this.#spans.flush()
+  }
+
+  /** The transaction was rolled back: its tasks do not count, and numbers that it gave to scopes may go to others. */
+  rolledBack(): void {
+    this.#totals.forget()
+    this.#spans.forget()
+    this.#scopes.forget()
+  }
+
+  #insert(row: TaskRow, artifacts: string | null): boolean {
+    const [, id, scope, contextId, state, timestamp, version, busy, generation, build, , snapshot] =
+      row
+    const [, , , , , , , , , , , , , records, inline, key] = row
+    const number = this.scopeNumber(scope)
+    const head = [contextId, state, timestamp, version, busy, generation, build] as const
+    const log = inline && typeof records === 'string' ? records : null
+    const { insert } = this.#sql
+    if (!changed(insert.run(id, number, ...head, key, snapshot, artifacts, log))) return false
+    this.#totals.count(number, state)
+    this.#spans.count(number, { contextId, state, timestamp }, 1)
+    if (log === null) this.#append(row)
+    return true
+  }
+
+  /**
+   * SQLite writes every index anew that holds a column which is set, be it to the same value. Most writes of a running
+   * task bring records alone, so these are tried first without the columns that indexes hold.
+   */
+  #update(row: TaskRow, artifacts: string | null): boolean {
+    const [, id, , contextId, state, timestamp, version, busy, generation, build] = row
+    const [, , , , , , , , , , expected, snapshot] = row
+    const { records, head, whole } = this.#sql
+    const place = [contextId, state, timestamp] as const
+    const columns = [...place, version, busy, generation, build] as const
+    const isStored =
+      snapshot === null
+        ? changed(records.run(version, generation, build, id, expected, ...place, busy)) ||
+          this.#move(row, () => head.run(...columns, id, expected))
+        : this.#move(row, () => whole.run(...columns, version, snapshot, artifacts, id, expected))
+    if (isStored) this.#append(row)
+    return isStored
+  }
+
+  /** Writes columns that indexes hold, and counts the task where it is from then on. */
+  #move([, id, scope, contextId, state, timestamp]: TaskRow, write: () => RunResult): boolean {
+    const number = this.scopeNumber(scope)
+    const before = this.#spans.has(number) ? this.#sql.place.get(id) : undefined
+    if (!changed(write())) return false
+    if (before === undefined) return true
+    this.#spans.count(number, toTaskPlace(before), -1)
+    this.#spans.count(number, { contextId, state, timestamp }, 1)
+    return true
+  }
+
+  #append([, id, , , , , version, , , , expected, , , records]: TaskRow): void {
+    let last = expected
+    for (const text of textsOf(records)) {
+      last = Math.min(last + recordsPerRow, version)
+      this.#sql.append.run(last, text, id)
+    }
   }
 }
 
-/** Scopes whose numbers are kept at hand; beyond it they are looked up again. */
+type RunResult = ReturnType<Statement['run']>
+
+const headColumns =
+  'context_id = ?, state = ?, timestamp = ?, version = ?, busy = ?, generation = ?, build = ?'
+
+function prepareTaskWrites(db: Connection) {
+  return {
+    version: db.prepare('SELECT version FROM task WHERE id = ?'),
+    byKey: db.prepare('SELECT id FROM task WHERE scope = ? AND idempotency_key = ?'),
+    insert: db.prepare(
+      `INSERT INTO task (id, scope, context_id, state, timestamp, version, busy, generation, build,
+         snapshot_version, idempotency_key, snapshot, artifacts, log)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?6, ?10, ?11, ?12, ?13) ON CONFLICT (id) DO NOTHING`,
+    ),
+    records: db.prepare(
+      `UPDATE task SET version = ?, generation = ?, build = ?
+       WHERE id = ? AND version = ? AND context_id = ? AND state = ? AND timestamp = ? AND busy = ?`,
+    ),
+    head: db.prepare(`UPDATE task SET ${headColumns} WHERE id = ? AND version = ?`),
+    whole: db.prepare(
+      `UPDATE task SET ${headColumns}, snapshot_version = ?, snapshot = ?, artifacts = ? WHERE id = ? AND version = ?`,
+    ),
+    place: db.prepare('SELECT context_id AS contextId, state, timestamp FROM task WHERE id = ?'),
+    append: db.prepare('INSERT INTO log SELECT number << 31 | ?, ? FROM task WHERE id = ?'),
+  }
+}
+
+/** How many numbers of scopes are cached. */
 const maxScopes = 10_000
 
 /** The numbers of scopes on a writing connection. */
@@ -189,178 +277,75 @@ function createSlimming(db: Connection): (row: TaskRow) => string | null {
   }
 }
 
-type WriteTask = (row: TaskRow, artifacts: string | null) => boolean
-
-function createInsert(
-  db: Connection,
-  { scopes, totals, spans }: { scopes: Scopes; totals: Totals; spans: Spans },
-): WriteTask {
-  const insert = db.prepare(
-    `INSERT INTO task (id, scope, context_id, state, timestamp, version, busy, generation, build,
-       snapshot_version, idempotency_key, snapshot, artifacts, log)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?6, ?10, ?11, ?12, ?13) ON CONFLICT (id) DO NOTHING`,
-  )
-  const append = createAppend(db)
-  return (row, artifacts) => {
-    const [, id, scope, contextId, state, timestamp, version, busy, generation, build, , snapshot] =
-      row
-    const [, , , , , , , , , , , , , records, inline, key] = row
-    const number = scopes.numberOf(scope)
-    const head = [contextId, state, timestamp, version, busy, generation, build] as const
-    const log = inline && typeof records === 'string' ? records : null
-    if (!changed(insert.run(id, number, ...head, key, snapshot, artifacts, log))) return false
-    totals.count(number, state)
-    spans.count(number, { contextId, state, timestamp }, 1)
-    if (log === null) append(row)
-    return true
-  }
-}
-
-/**
- * SQLite writes every index anew that holds a column which is set, be it to the same value. Most writes of a running task
- * bring records alone, so these are tried first without the columns that indexes hold.
- */
-function createUpdate(
-  db: Connection,
-  { scopes, spans }: { readonly scopes: Scopes; readonly spans: Spans },
-): WriteTask {
-  const records = db.prepare(
-    `UPDATE task SET version = ?, generation = ?, build = ?
-     WHERE id = ? AND version = ? AND context_id = ? AND state = ? AND timestamp = ? AND busy = ?`,
-  )
-  const columns =
-    'context_id = ?, state = ?, timestamp = ?, version = ?, busy = ?, generation = ?, build = ?'
-  const heads = db.prepare(`UPDATE task SET ${columns} WHERE id = ? AND version = ?`)
-  const wholes = db.prepare(
-    `UPDATE task SET ${columns}, snapshot_version = ?, snapshot = ?, artifacts = ? WHERE id = ? AND version = ?`,
-  )
-  const append = createAppend(db)
-  const place = db.prepare(
-    'SELECT context_id AS contextId, state, timestamp FROM task WHERE id = ?',
-  )
-  /** Writes columns that indexes hold, and counts the task where it is from then on. */
-  const move = ([, id, scope, contextId, state, timestamp]: TaskRow, write: () => boolean) => {
-    const number = scopes.numberOf(scope)
-    const before = spans.has(number) ? place.get(id) : undefined
-    if (!write()) return false
-    if (before === undefined) return true
-    spans.count(number, toTaskPlace(before), -1)
-    spans.count(number, { contextId, state, timestamp }, 1)
-    return true
-  }
-  return (row, artifacts) => {
-    const [, id, , contextId, state, timestamp, version, busy, generation, build] = row
-    const [, , , , , , , , , , expected, snapshot] = row
-    const head = [contextId, state, timestamp, version, busy, generation, build] as const
-    const grow = (): boolean => {
-      const same = [id, expected, contextId, state, timestamp, busy] as const
-      return changed(records.run(version, generation, build, ...same))
-    }
-    const done =
-      snapshot === null
-        ? grow() || move(row, () => changed(heads.run(...head, id, expected)))
-        : move(row, () => changed(wholes.run(...head, version, snapshot, artifacts, id, expected)))
-    if (done) append(row)
-    return done
-  }
-}
-
-function createAppend(db: Connection): (row: TaskRow) => void {
-  const append = db.prepare('INSERT INTO log SELECT number << 31 | ?, ? FROM task WHERE id = ?')
-  return ([, id, , , , , version, , , , expected, , , records]) => {
-    let last = expected
-    for (const text of textsOf(records)) {
-      last = Math.min(last + recordsPerRow, version)
-      append.run(last, text, id)
-    }
-  }
-}
-
 const missing: WriteResult = { conflict: 0 }
-
-type RowOf<T extends WriteRow[0]> = Extract<WriteRow, readonly [T, ...unknown[]]>
 
 function createRowWriter(
   db: Connection,
-  { tasks, remove }: { readonly tasks: TaskRowWriter; readonly remove: Remove },
+  tasks: TaskWriter,
+  remove: Remove,
 ): (row: WriteRow) => WriteResult {
-  const push = createPushWriter(db)
-  const writeValue = createValueWriter(db, tasks)
-  const findTask = db.prepare('SELECT number FROM task WHERE id = ?')
-  const deleteLetter = db.prepare('DELETE FROM dead_letter WHERE id = ?')
-  const deleteTask = (id: string): WriteResult => {
-    const number = findTask.get(id)?.number
-    if (number === undefined) return missing
-    remove(Number(number))
-    return { version: 0 }
+  const sql = prepareOtherWrites(db)
+  const versionOf = (taskId: string): WriteResult => {
+    const version = tasks.version(taskId)
+    return version === undefined ? missing : { version }
   }
   return (row) => {
     switch (row[0]) {
       case 'task':
         return tasks.write(row)
-      case 'deleteTask':
-        return deleteTask(row[1])
-      case 'pushConfig':
-        return push.write(row)
+      case 'deleteTask': {
+        const number = sql.findTask.get(row[1])?.number
+        if (number === undefined) return missing
+        remove(Number(number))
+        return { version: 0 }
+      }
+      case 'pushConfig': {
+        const [, taskId, ...columns] = row
+        const found = versionOf(taskId)
+        if ('version' in found) sql.putPush.run(taskId, ...columns)
+        return found
+      }
       case 'deletePushConfig':
-        return push.remove(row)
-      case 'cursor':
-        return push.move(row)
+        return changed(sql.dropPush.run(row[1], row[2])) ? versionOf(row[1]) : missing
+      case 'cursor': {
+        const [, taskId, id, cursor, letterId, text] = row
+        if (!changed(sql.move.run(cursor, taskId, id))) return missing
+        if (letterId !== undefined && text !== undefined) sql.putLetter.run(letterId, taskId, text)
+        return versionOf(taskId)
+      }
       case 'deleteDeadLetter':
-        return changed(deleteLetter.run(row[1])) ? { version: 0 } : missing
-      case 'contextValue':
-        return writeValue(row)
+        return changed(sql.dropLetter.run(row[1])) ? { version: 0 } : missing
+      case 'contextValue': {
+        const [, scope, contextId, key, value] = row
+        const place = [tasks.scopeNumber(scope), contextId, key] as const
+        if (value === null) sql.dropValue.run(...place)
+        else sql.putValue.run(...place, value)
+        return { version: 0 }
+      }
       case 'refused':
         return { refused: row[1] }
     }
   }
 }
 
-function createPushWriter(db: Connection) {
-  const version = db.prepare('SELECT version FROM task WHERE id = ?')
-  const insert = db.prepare(
-    `INSERT INTO push (task_id, id, cursor, record) VALUES (?, ?, ?, ?)
-     ON CONFLICT (task_id, id) DO UPDATE SET record = excluded.record, cursor = max(cursor, excluded.cursor)`,
-  )
-  const remove = db.prepare('DELETE FROM push WHERE task_id = ? AND id = ?')
-  const move = db.prepare('UPDATE push SET cursor = max(cursor, ?) WHERE task_id = ? AND id = ?')
-  const letter = db.prepare(
-    'INSERT OR REPLACE INTO dead_letter (id, task_id, letter) VALUES (?, ?, ?)',
-  )
-  const result = (taskId: string): WriteResult => {
-    const row = version.get(taskId)
-    return row ? { version: Number(row.version) } : missing
-  }
+function prepareOtherWrites(db: Connection) {
   return {
-    write([, taskId, id, cursor, record]: RowOf<'pushConfig'>): WriteResult {
-      const found = result(taskId)
-      if ('version' in found) insert.run(taskId, id, cursor, record)
-      return found
-    },
-    remove: ([, taskId, id]: RowOf<'deletePushConfig'>): WriteResult =>
-      changed(remove.run(taskId, id)) ? result(taskId) : missing,
-    move([, taskId, id, cursor, letterId, text]: RowOf<'cursor'>): WriteResult {
-      if (!changed(move.run(cursor, taskId, id))) return missing
-      if (letterId !== undefined && text !== undefined) letter.run(letterId, taskId, text)
-      return result(taskId)
-    },
-  }
-}
-
-function createValueWriter(
-  db: Connection,
-  { scopeNumber }: TaskRowWriter,
-): (row: RowOf<'contextValue'>) => WriteResult {
-  const put = db.prepare(
-    'INSERT INTO context_value VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
-  )
-  const remove = db.prepare(
-    'DELETE FROM context_value WHERE scope = ? AND context_id = ? AND key = ?',
-  )
-  return ([, scope, contextId, key, value]) => {
-    const place = [scopeNumber(scope), contextId, key] as const
-    if (value === null) remove.run(...place)
-    else put.run(...place, value)
-    return { version: 0 }
+    findTask: db.prepare('SELECT number FROM task WHERE id = ?'),
+    putPush: db.prepare(
+      `INSERT INTO push (task_id, id, cursor, record) VALUES (?, ?, ?, ?)
+     ON CONFLICT (task_id, id) DO UPDATE SET record = excluded.record, cursor = max(cursor, excluded.cursor)`,
+    ),
+    dropPush: db.prepare('DELETE FROM push WHERE task_id = ? AND id = ?'),
+    move: db.prepare('UPDATE push SET cursor = max(cursor, ?) WHERE task_id = ? AND id = ?'),
+    putLetter: db.prepare(
+      'INSERT OR REPLACE INTO dead_letter (id, task_id, letter) VALUES (?, ?, ?)',
+    ),
+    dropLetter: db.prepare('DELETE FROM dead_letter WHERE id = ?'),
+    putValue: db.prepare(
+      'INSERT INTO context_value VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    ),
+    dropValue: db.prepare(
+      'DELETE FROM context_value WHERE scope = ? AND context_id = ? AND key = ?',
+    ),
   }
 }
