@@ -8,7 +8,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { createStoreKeeper } from '../src/store/create-keeper.ts'
+import { createStoreKeeper } from '../src/store/copy.ts'
 import type { StoreKeeper } from '../src/store/keeper.ts'
 import { databaseMigrations } from '../src/store/postgres/schema.ts'
 import { openConnection } from '../src/store/sqlite/driver.ts'

@@ -1,7 +1,10 @@
 import { checkArgument, checkOptions } from '../shared/options.ts'
 import { currentTask } from './documents.ts'
 import type { StoredContext, StoreKeeper } from './keeper.ts'
+import { isPostgresUrl } from './postgres/connection.ts'
+import { createDatabaseKeeper } from './postgres/keeper.ts'
 import { weigh } from './size-limits.ts'
+import { createFileKeeper } from './sqlite/keeper.ts'
 import type {
   DeadLetter,
   LogRecord,
@@ -11,6 +14,23 @@ import type {
   TaskWrite,
   Write,
 } from './store.ts'
+
+/** Which store of a place is meant. */
+export interface KeeperOptions {
+  /** The schema of a PostgreSQL database; `corral` if absent. */
+  readonly schema?: string
+}
+
+/**
+ * Makes the keeper of the store at a place: a SQLite file or a `postgres://` URL. Nothing is opened before it is
+ * needed.
+ */
+export function createStoreKeeper(place: string, options: KeeperOptions = {}): StoreKeeper {
+  checkArgument('createStoreKeeper', 'the place', place, 'string')
+  checkOptions('createStoreKeeper', options, { schema: 'string' })
+  const { schema } = options
+  return isPostgresUrl(place) ? createDatabaseKeeper(place, schema) : createFileKeeper(place)
+}
 
 /** How far a copy has come. */
 export interface CopyProgress {
@@ -27,9 +47,6 @@ export interface CopyOptions {
   /** Called now and then with how far the copy has come. */
   progress?(progress: CopyProgress): void
 }
-
-/** The largest write of one task while a store is copied: what the other one took is taken. */
-export const copyBytes: number = 512 * 1024 * 1024
 
 /**
  * Copies everything from one store into another: tasks with their logs and keys, webhooks and how far they have come, values

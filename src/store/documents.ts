@@ -5,6 +5,7 @@ import { createFold } from '../protocol/fold.ts'
 import { answerParts } from '../protocol/task.ts'
 import type { Json, Message, Task, TaskState } from '../protocol/types.ts'
 import { isFields, type Mutable } from '../shared/json.ts'
+import type { StoreFacts } from './keeper.ts'
 import { weighTask } from './size-limits.ts'
 import type {
   ClaimRequest,
@@ -127,6 +128,14 @@ export function toDeadLetter(row: Columns): DeadLetter {
 /** A row of a context's values. */
 export function toContextValue({ key, value }: Columns): readonly [key: string, value: Json] {
   return [fromText<string>(key), fromText<Json>(value)]
+}
+
+/** Rows of the totals, as the number of tasks in each state that one is in. */
+export function toStateCounts(rows: readonly Columns[]): StoreFacts['states'] {
+  const states: Partial<Record<TaskState, number>> = {}
+  for (const { state, tasks } of rows)
+    if (Number(tasks) > 0) states[state as TaskState] = Number(tasks) // what the store wrote
+  return states
 }
 
 /** In a light list, tasks of more bytes than this come with what their heads tell alone. */

@@ -5,8 +5,13 @@
  */
 
 export type { FailureNote } from '../protocol/failure.ts'
-export { type CopyOptions, type CopyProgress, copyStore } from './copy.ts'
-export { createStoreKeeper, type KeeperOptions } from './create-keeper.ts'
+export {
+  type CopyOptions,
+  type CopyProgress,
+  copyStore,
+  createStoreKeeper,
+  type KeeperOptions,
+} from './copy.ts'
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
 export type {
   AgentBuild,

@@ -168,6 +168,9 @@ function weighMeta(metadata: JsonObject | undefined): number {
 /** The largest write of one task that a store takes by default, in bytes. */
 export const defaultMaxTaskBytes: number = 32 * 1024 * 1024
 
+/** The same while a store is copied: what the other one took is taken. */
+export const copyBytes: number = 512 * 1024 * 1024
+
 /** Why a write can never be stored. What was thrown may hold a user's data, so it is not repeated. */
 export function refusalOf(
   write: Write,

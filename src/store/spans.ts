@@ -51,3 +51,26 @@ export const afterAll = '~'
 export function listOf(contextId: string | undefined): string {
   return contextId === undefined ? '' : `:${contextId}`
 }
+
+/**
+ * The number of tasks since a moment in a long list, as SQL: the groups and spans that begin later, and a count of the tasks
+ * before the first of them.
+ *
+ * @param spans The rows of the list in the table of spans, from FROM on.
+ * @param after The moment, as it is bound.
+ * @param ofState The further condition of one state; empty for all.
+ * @param countBefore Counts the tasks from the moment on and before another one.
+ */
+export function totalSince(
+  spans: string,
+  after: string,
+  { ofState, countBefore }: { readonly ofState: string; countBefore(moment: string): string },
+): string {
+  const later = `${spans} AND since > ${after}`
+  const groups = later.replace('list = ', `list = '${groupMark}' || `)
+  const next = (rows: string): string =>
+    `coalesce((SELECT since ${rows} ORDER BY since LIMIT 1), '${afterAll}')`
+  const sum = (rows: string): string => `coalesce((SELECT sum(tasks) ${rows} ${ofState}), 0)`
+  const whole = `${sum(groups)} + ${sum(`${later} AND since < ${next(groups)}`)}`
+  return `SELECT ${whole} + ${countBefore(next(later))} AS total`
+}

@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createStoreKeeper } from '../../src/store/create-keeper.ts'
+import { createStoreKeeper } from '../../src/store/copy.ts'
 import { databaseMigrations } from '../../src/store/postgres/schema.ts'
 import { type Connection, openConnection } from '../../src/store/sqlite/driver.ts'
 import { migrate, migrations } from '../../src/store/sqlite/schema.ts'

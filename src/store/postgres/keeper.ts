@@ -1,13 +1,11 @@
 import { A2AError } from '../../protocol/errors.ts'
-import type { TaskState } from '../../protocol/types.ts'
 import { systemClock } from '../../shared/clock.ts'
-import { copyBytes } from '../copy.ts'
-import { parseScopeKey, toDeadLetter } from '../documents.ts'
+import { parseScopeKey, toDeadLetter, toStateCounts } from '../documents.ts'
 import type { PruneLimits, StoredContext, StoreFacts, StoreKeeper } from '../keeper.ts'
+import { copyBytes } from '../size-limits.ts'
 import {
   connectDatabase,
   type DatabaseConnection,
-  type DatabaseRow,
   namesIn,
   toConnectError,
   toShownStore,
@@ -94,7 +92,7 @@ async function factsOf(connection: DatabaseConnection, schema: string): Promise<
     schema: version,
     knownSchema: databaseMigrations.length,
     bytes: Number(row.bytes),
-    states: toStates(states),
+    states: toStateCounts(states),
     counts: {
       tasks: Number(row.tasks),
       records: Number(row.records),
@@ -104,13 +102,6 @@ async function factsOf(connection: DatabaseConnection, schema: string): Promise<
       deadLetters: Number(row.letters),
     },
   }
-}
-
-function toStates(rows: readonly DatabaseRow[]): StoreFacts['states'] {
-  const states: Partial<Record<TaskState, number>> = {}
-  for (const { state, tasks } of rows)
-    if (Number(tasks) > 0) states[state as TaskState] = Number(tasks) // what the store wrote
-  return states
 }
 
 /** A scope whose column is a digest is known by its tasks; values of a scope without tasks are left out. */

@@ -8,7 +8,7 @@ import {
   toTaskPage,
 } from '../documents.ts'
 import type { ClusterFacts, ReplicaFacts } from '../feed.ts'
-import { afterAll, groupMark, listOf } from '../spans.ts'
+import { listOf, totalSince } from '../spans.ts'
 import type { ListConditions, LogRecord, Scope, Store, TaskPage } from '../store.ts'
 import {
   type DatabaseRow,
@@ -147,14 +147,8 @@ function totalOf(filter: TaskFilter, { schema }: Names): SqlStatement {
       THEN (SELECT sum(tasks) ${spans} AND since = '' ${ofState}) ELSE (${count}) END AS total`
     return { name, text, values }
   }
-  const later = `${spans} AND since > ${after}`
-  const groups = later.replace('t.list = ', `t.list = '${groupMark}' || `)
-  const next = (rows: string): string =>
-    `coalesce((SELECT since ${rows} ORDER BY since LIMIT 1), '${afterAll}')`
-  const sum = (rows: string): string => `coalesce((SELECT sum(tasks) ${rows} ${ofState}), 0)`
-  const text = `SELECT ${sum(groups)} + ${sum(`${later} AND since < ${next(groups)}`)}
-    + (${count} AND t.timestamp < ${next(later)}) AS total`
-  return { name, text, values }
+  const countBefore = (moment: string) => `(${count} AND t.timestamp < ${moment})`
+  return { name, text: totalSince(spans, after, { ofState, countBefore }), values }
 }
 
 /** The conditions of a filter, the values that they bind (the time last), the condition of the state, and a name for their shape. */

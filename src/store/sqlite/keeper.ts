@@ -1,17 +1,15 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { A2AError } from '../../protocol/errors.ts'
-import type { TaskState } from '../../protocol/types.ts'
 import { systemClock } from '../../shared/clock.ts'
-import { copyBytes } from '../copy.ts'
-import { toDeadLetter } from '../documents.ts'
-import type { PruneLimits, StoreFacts, StoreKeeper } from '../keeper.ts'
+import { toDeadLetter, toStateCounts } from '../documents.ts'
+import type { PruneLimits, StoredContext, StoreFacts, StoreKeeper } from '../keeper.ts'
+import { copyBytes } from '../size-limits.ts'
 import type { DeadLetter } from '../store.ts'
 import {
   type Connection,
   openConnection,
   openReading,
-  type Row,
   reasonOf,
   toFault,
   toOpenError,
@@ -68,7 +66,7 @@ function factsOf(db: Connection): StoreFacts {
     schema: schemaOf(db),
     knownSchema: migrations.length,
     bytes: pragma(db, 'page_count') * pragma(db, 'page_size'),
-    states: toStates(states),
+    states: toStateCounts(states),
     counts: {
       tasks: Number(tasks.tasks),
       records: Number(tasks.records),
@@ -80,13 +78,6 @@ function factsOf(db: Connection): StoreFacts {
   }
 }
 
-function toStates(rows: readonly Row[]): StoreFacts['states'] {
-  const states: Partial<Record<TaskState, number>> = {}
-  for (const { state, tasks } of rows)
-    if (Number(tasks) > 0) states[state as TaskState] = Number(tasks) // what the store wrote
-  return states
-}
-
 function rowsIn(db: Connection, table: string): number {
   return Number(db.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.rows)
 }
@@ -96,7 +87,7 @@ function hasValues(db: Connection): boolean {
   return schemaOf(db) > 1
 }
 
-function contextsOf(db: Connection): Awaited<ReturnType<StoreKeeper['contexts']>> {
+function contextsOf(db: Connection): readonly StoredContext[] {
   const rows = db
     .prepare(
       `SELECT DISTINCT agent, tenant, owner, context_id FROM context_value JOIN scope ON scope.id = context_value.scope`,

@@ -10,7 +10,7 @@ import {
   toRecords,
   toTaskPage,
 } from '../documents.ts'
-import { afterAll, groupMark, listOf } from '../spans.ts'
+import { listOf, totalSince } from '../spans.ts'
 import type {
   AllTasksFilter,
   ClaimRequest,
@@ -396,14 +396,8 @@ export function totalQuery(filter: TaskListFilter): Query {
     return { sql, values }
   }
   const after = conditions.bind(timestampAfter)
-  const later = `${spans} AND since > ${after}`
-  const groups = later.replace('list = ', `list = '${groupMark}' || `)
-  const next = (rows: string): string =>
-    `coalesce((SELECT since ${rows} ORDER BY since LIMIT 1), '${afterAll}')`
-  const sum = (rows: string): string => `coalesce((SELECT sum(tasks) ${rows} ${ofState}), 0)`
-  const left = count([`timestamp >= ${after}`, `timestamp < ${next(later)}`])
-  const sql = `SELECT ${sum(groups)} + ${sum(`${later} AND since < ${next(groups)}`)} + ${left} AS total`
-  return { sql, values }
+  const countBefore = (moment: string) => count([`timestamp >= ${after}`, `timestamp < ${moment}`])
+  return { sql: totalSince(spans, after, { ofState, countBefore }), values }
 }
 
 /**

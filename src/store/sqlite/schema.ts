@@ -1,4 +1,4 @@
-import type { Connection } from './driver.ts'
+import { type Connection, createTransaction } from './driver.ts'
 
 /**
  * The file. `application_id` says that it is ours, `user_version` which of the migrations it has seen.
@@ -84,16 +84,11 @@ export const foreign = 'the file is a database of another program'
 
 /** The version is part of the transaction: a crash leaves either the old schema or the new one. */
 function apply(db: Connection, step: string, version: number): void {
-  db.exec('BEGIN IMMEDIATE')
-  try {
+  createTransaction(db)(() => {
     db.exec(step)
     db.exec(`PRAGMA application_id = ${applicationId}`)
     db.exec(`PRAGMA user_version = ${version}`)
-    db.exec('COMMIT')
-  } catch (error) {
-    db.exec('ROLLBACK')
-    throw error
-  }
+  })
 }
 
 /** The first schema; what its parts are for stands at the top of this file. */

@@ -60,15 +60,9 @@ export function createTrim(
     return true
   }
 
-  function step(request: TrimRequest): boolean {
-    const more = dropSome(request)
-    spans.flush()
-    return more
-  }
-
   function dropSome(request: TrimRequest): boolean {
     const until = systemClock.elapsed() + budgetMs
-    let over = overOf(db, statements, request)
+    let over = overOf(db, statements.count, request)
     for (const row of statements.oldest.all(place.timestamp, place.id)) {
       const task = toCandidate(row)
       if (!isDue(task, request, over)) {
@@ -83,17 +77,19 @@ export function createTrim(
     return statements.oldest.all(place.timestamp, place.id).length > 0
   }
 
-  /** Gives pages back to the file system; whether there are more. */
-  function shrink(): boolean {
-    const free = pragma(db, 'freelist_count')
-    statements.vacuum.all()
-    const left = pragma(db, 'freelist_count')
-    return left > 0 && left < free
-  }
-
   return (request) => {
-    const more = counted(spans, () => transaction(() => step(request)))
-    const shrinking = dropped && shrink()
+    let more: boolean
+    try {
+      more = transaction(() => {
+        const isUnfinished = dropSome(request)
+        spans.flush()
+        return isUnfinished
+      })
+    } catch (error) {
+      spans.forget() // what is rolled back counts nothing
+      throw error
+    }
+    const shrinking = dropped && shrink(db, statements.vacuum)
     if (more || shrinking) return true
     place = { timestamp: '', id: '' }
     dropped = false
@@ -101,14 +97,12 @@ export function createTrim(
   }
 }
 
-/** Runs a transaction that counts in spans: one that is rolled back counts nothing. */
-function counted<T>(spans: Spans, transaction: () => T): T {
-  try {
-    return transaction()
-  } catch (error) {
-    spans.forget()
-    throw error
-  }
+/** Gives pages back to the file system; whether there are more. */
+function shrink(db: Connection, vacuum: Statement): boolean {
+  const free = pragma(db, 'freelist_count')
+  vacuum.all()
+  const left = pragma(db, 'freelist_count')
+  return left > 0 && left < free
 }
 
 /** Pages given back to the file system with each step. */
@@ -117,15 +111,7 @@ const vacuumPages = 64
 const finished =
   "('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED')"
 
-interface TrimStatements {
-  readonly count: Statement
-  readonly oldest: Statement
-  readonly isBehind: Statement
-  readonly shorten: Statement
-  readonly vacuum: Statement
-}
-
-function prepareTrim(db: Connection): TrimStatements {
+function prepareTrim(db: Connection) {
   return {
     count: db.prepare(`SELECT sum(tasks) AS tasks FROM total WHERE state IN ${finished}`),
     oldest: db.prepare(
@@ -146,11 +132,7 @@ function prepareTrim(db: Connection): TrimStatements {
 }
 
 /** How many finished tasks are too many. Of a file that is too large, the oldest ones go until it is not. */
-function overOf(
-  db: Connection,
-  { count }: TrimStatements,
-  { maxTasks, maxPages }: TrimRequest,
-): number {
+function overOf(db: Connection, count: Statement, { maxTasks, maxPages }: TrimRequest): number {
   const pagesInUse = (): number => pragma(db, 'page_count') - pragma(db, 'freelist_count')
   if (maxPages !== undefined && pagesInUse() > maxPages) return Number.POSITIVE_INFINITY
   return maxTasks === undefined ? 0 : Number(count.get()?.tasks ?? 0) - Math.max(0, maxTasks)
