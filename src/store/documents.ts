@@ -20,6 +20,7 @@ import type {
   TaskHead,
   TaskPage,
   TaskParts,
+  Webhook,
   Write,
 } from './store.ts'
 
@@ -114,6 +115,20 @@ export function toRecords(text: unknown): readonly LogRecord[] {
 }
 
 type Columns = Readonly<Record<string, unknown>>
+
+/** A row of the columns of a task's head. The tables are ours alone, so what we wrote into them is what we read. */
+export function toHead(row: Columns): TaskHead {
+  const flat = row as unknown as Omit<TaskHead, 'scope' | 'busy'> & Scope // see above
+  const { id, agent, tenant, owner, contextId, state, timestamp, generation, build } = flat
+  const scope = { agent, tenant, owner }
+  const busy = row.busy === true || row.busy === 1
+  return { id, scope, contextId, state, timestamp, busy, generation, build }
+}
+
+/** A row of a webhook, with the columns of its task's head and the task's version. */
+export function toWebhook(row: Columns): Webhook {
+  return { record: toPushConfig(row), head: toHead(row), version: Number(row.version) }
+}
 
 /** A row of the webhooks table; the cursor's column is newer than the document. */
 export function toPushConfig(row: Columns): PushConfigRecord {
@@ -332,7 +347,13 @@ export function withoutError(record: TracedRecord): TracedRecord {
 /** How many of the webhook deliveries that were given up are read. */
 const maxLetters = 500
 
-/** What failed in a stored task, by its log. */
+/** How many failures of one task are explained. */
+const maxExplained = 20
+
+/**
+ * What failed in a stored task: first what ended it, then what failed on the way, the latest first, then its webhooks. A log
+ * of an earlier version has no words: then the code in the status message is explained.
+ */
 export async function explainStored(
   store: Store,
   { id, status }: Pick<Task, 'id' | 'status'>,
@@ -341,30 +362,9 @@ export async function explainStored(
   const stored = await store.get(id, undefined, { light: true })
   if (!stored) return []
   const { scope } = stored.head
+  const { agent } = scope
+  const { state, message } = status
   const letters = await store.deadLetters(maxLetters, scope)
-  const deadLetters = letters.filter(({ taskId }) => taskId === id)
-  return explainTask({ ...status, agent: scope.agent, records, deadLetters })
-}
-
-/** What is known of a task that may have failed. */
-interface FailedTask {
-  readonly agent: string
-  readonly state: TaskState
-  /** Its status message. */
-  readonly message?: Message | undefined
-  readonly records: readonly LogRecord[]
-  readonly deadLetters: readonly DeadLetter[]
-}
-
-/** How many failures of one task are explained. */
-const maxExplained = 20
-
-/**
- * What failed in a task: first what ended it, then what failed on the way, the latest first, then its webhooks. A log of an
- * earlier version has no words: then the code in the status message is explained.
- */
-function explainTask(task: FailedTask): readonly Explanation[] {
-  const { agent, state, records, deadLetters } = task
   const noted = records.flatMap((record): readonly FailureNote[] => {
     if (record.kind === 'event') return record.failure ? [record.failure] : []
     if (record.kind !== 'trace' || !record.failure) return []
@@ -374,11 +374,11 @@ function explainTask(task: FailedTask): readonly Explanation[] {
   const ended = records.flatMap((record) =>
     record.kind === 'event' && record.failure ? [record.failure] : [],
   )
-  const code = isEnded && ended.length === 0 ? codeOf(task.message) : undefined
+  const code = isEnded && ended.length === 0 ? codeOf(message) : undefined
   const all = [
     ...(code === undefined ? [] : [{ cause: code, words: [], attempt: 1 }]),
     ...noted.toReversed(),
-    ...deadLetters.map(noteOf),
+    ...letters.filter(({ taskId }) => taskId === id).map(noteOf),
   ]
   const unique = new Map(all.map((note) => [keyOf(note, agent), note]))
   const end = code === undefined ? ended.at(-1) : all[0]

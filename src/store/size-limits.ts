@@ -201,10 +201,7 @@ export function refusalFor(write: Write, maxBytes: number): string | undefined {
 
 function weightOf(write: Extract<Write, { type: 'task' | 'contextValue' }>): number {
   if (write.type === 'contextValue') return weigh(write.value)
-  if (write.bytes !== undefined) return write.bytes
-  let sum = 0
-  for (const record of write.records) sum += weighRecord(record)
-  return sum
+  return write.bytes ?? weighRecords(write.records)
 }
 
 function nameOf(write: Write): string {

@@ -1,5 +1,5 @@
 import { backoffMs, retry } from '../../shared/async.ts'
-import { toPushConfig } from '../documents.ts'
+import { toHead, toPushConfig } from '../documents.ts'
 import type { ClaimRequest, Store } from '../store.ts'
 import {
   type DatabaseRow,
@@ -11,7 +11,7 @@ import {
   toDatabaseError,
 } from './connection.ts'
 import type { OpenDatabase } from './links.ts'
-import { headColumnsOf, ownTask, toDatabaseHead, toldTo } from './rows.ts'
+import { headColumnsOf, ownTask, toldTo } from './rows.ts'
 
 /** What claims need of an open database. */
 type ClaimDatabase = Pick<
@@ -45,7 +45,7 @@ export function createClaims(db: ClaimDatabase): Pick<Store, 'claim' | 'claimDel
       const place = [after?.timestamp ?? '', after?.id ?? '']
       const [name, text] = replica() === 0 ? ['look', texts.look] : ['claim', texts.claim]
       const values = [replica(), agent, builds, limit, ...place]
-      return (await ask({ name, text, values })).map(toDatabaseHead)
+      return (await ask({ name, text, values })).map(toHead)
     },
     async claimDeliveries(taskId) {
       const text = texts.deliveries(replica() !== 0, taskId !== undefined)

@@ -471,10 +471,7 @@ class GroupWriter {
   }
 
   #toTasksStatement(places: readonly number[]): GroupStatement {
-    const lines = places.flatMap((place) => {
-      const line = this.#lines[place]
-      return line?.type === 'task' ? [line] : []
-    })
+    const lines = this.#tasksAt(places)
     return {
       statement: this.#tools.taskStatement(lines, this.#turn.replica),
       take: (rows) => {
@@ -487,13 +484,17 @@ class GroupWriter {
     }
   }
 
-  /** Finds out why tasks were not stored; or that they were, by an earlier try without an answer. */
-  async #explain(places: readonly number[]): Promise<void> {
-    const { link, find } = this.#tools
-    const lines = places.flatMap((place) => {
+  #tasksAt(places: readonly number[]): readonly TaskLine[] {
+    return places.flatMap((place) => {
       const line = this.#lines[place]
       return line?.type === 'task' ? [line] : []
     })
+  }
+
+  /** Finds out why tasks were not stored; or that they were, by an earlier try without an answer. */
+  async #explain(places: readonly number[]): Promise<void> {
+    const { link, find } = this.#tools
+    const lines = this.#tasksAt(places)
     const { isRepeated } = this.#turn
     const rows = await link.query({
       name: 'find',

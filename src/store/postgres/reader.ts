@@ -6,6 +6,7 @@ import {
   toPushConfig,
   toRecords,
   toTaskPage,
+  toWebhook,
 } from '../documents.ts'
 import type { ClusterFacts, ReplicaFacts } from '../feed.ts'
 import { listOf, totalSince } from '../spans.ts'
@@ -26,7 +27,6 @@ import {
   partsName,
   scopeColumn,
   taskColumnsOf,
-  toDatabaseHead,
   toDatabaseTask,
 } from './rows.ts'
 
@@ -202,11 +202,7 @@ function createWebhookReads(
     async webhooks({ scope, limit }) {
       const values = [scope ? scopeColumn(scope) : null, limit]
       const rows = await read({ name: 'webhooks', text: webhooks, values })
-      return rows.map((row) => ({
-        record: toPushConfig(row),
-        head: toDatabaseHead(row),
-        version: Number(row.version),
-      }))
+      return rows.map(toWebhook)
     },
     async deadLetters(limit, scope) {
       const statement = scope

@@ -10,6 +10,7 @@ import {
   scopeKey,
   taskOfHead,
   textsOf,
+  toHead,
   toRecordTexts,
   toSnapshot,
   toText,
@@ -18,7 +19,7 @@ import { refusalOf } from '../size-limits.ts'
 import type { Scope, StoredTask, TaskHead, TaskParts, TaskWrite, Write } from '../store.ts'
 import { type DatabaseRow, maxNoticeBytes, type Names } from './connection.ts'
 
-/** The columns of a task's head, `t`, as `toDatabaseHead` reads them. What waits in the inbox is work that is left. */
+/** The columns of a task's head, `t`, as `toHead` reads them. What waits in the inbox is work that is left. */
 export const headColumnsOf =
   't.id, t.agent, t.tenant, t.principal AS owner, t.context_id AS "contextId", t.state, t.timestamp, t.busy OR t.mail > 0 AS busy, t.generation, t.build'
 
@@ -48,22 +49,9 @@ export function partsName({ artifacts = true, light = false }: TaskParts = {}): 
   return artifacts ? '_whole' : ''
 }
 
-/** A row of `headColumnsOf`. The tables are ours alone, so what we wrote into them is what we read. */
-export function toDatabaseHead(row: DatabaseRow): TaskHead {
-  const flat: unknown = row
-  const { id, agent, tenant, owner, contextId, state, timestamp, ...more } = flat as Omit<
-    TaskHead,
-    'scope'
-  > &
-    Scope // see above
-  const { busy, generation, build } = more
-  const scope = { agent, tenant, owner }
-  return { id, scope, contextId, state, timestamp, busy, generation, build }
-}
-
 /** A row of `taskColumnsOf`, with as much of the task as it has. */
 export function toDatabaseTask(row: DatabaseRow): StoredTask {
-  const head = toDatabaseHead(row)
+  const head = toHead(row)
   const task: Mutable<Task> =
     row.snapshot === '' ? { ...taskOfHead(head) } : fromSnapshot(row.snapshot)
   if (typeof row.artifacts === 'string') task.artifacts = fromText<Artifact[]>(row.artifacts)

@@ -6,9 +6,11 @@ import {
   recordsPerRow,
   toContextValue,
   toDeadLetter,
+  toHead,
   toPushConfig,
   toRecords,
   toTaskPage,
+  toWebhook,
 } from '../documents.ts'
 import { listOf, totalSince } from '../spans.ts'
 import type {
@@ -45,7 +47,6 @@ import {
   listColumns,
   scopeNumber,
   taskColumns,
-  toHead,
   toStoredTask,
 } from './rows.ts'
 import { type StartedThread, startThread } from './thread.ts'
@@ -278,11 +279,7 @@ function createLists(
         ORDER BY task.number DESC, push.number LIMIT ?`
       const columns = scope === undefined ? [] : [scope.agent, scope.tenant, scope.owner]
       const rows = await inThread({ sql, values: [...columns, limit] })
-      return rows.map((row) => ({
-        record: toPushConfig(row),
-        head: toHead(row),
-        version: Number(row.version),
-      }))
+      return rows.map(toWebhook)
     },
     async deadLettersOf(scope: Scope, limit = -1): Promise<readonly DeadLetter[]> {
       const sql = `SELECT letter FROM dead_letter CROSS JOIN task ON task.id = dead_letter.task_id

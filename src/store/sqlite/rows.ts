@@ -9,20 +9,13 @@ import {
   recordsPerRow,
   taskOfHead,
   textsOf,
+  toHead,
   toRecordTexts,
   toSnapshot,
   toText,
 } from '../documents.ts'
 import { refusalOf } from '../size-limits.ts'
-import type {
-  LogRecord,
-  Scope,
-  StoredTask,
-  TaskHead,
-  TaskParts,
-  TaskWrite,
-  Write,
-} from '../store.ts'
+import type { LogRecord, Scope, StoredTask, TaskParts, TaskWrite, Write } from '../store.ts'
 import type { Row } from './driver.ts'
 
 /**
@@ -202,17 +195,6 @@ export function taskColumns(parts?: TaskParts): string {
 export function listColumns(parts: TaskParts): string {
   return `${numbers}, ${listedDocumentColumns('task', parts)}`
 }
-
-/** A row of `headColumns`. The file is ours alone, so what we wrote into it is what we read. */
-export function toHead(row: Row): TaskHead {
-  const flat: unknown = row
-  const { id, agent, tenant, owner, contextId, state, timestamp, ...more } = flat as FlatHeadRow // see above
-  const scope = { agent, tenant, owner }
-  const { busy, generation, build } = more
-  return { id, scope, contextId, state, timestamp, busy: busy === 1, generation, build }
-}
-
-type FlatHeadRow = Omit<TaskHead, 'scope' | 'busy'> & Scope & { readonly busy: number }
 
 /** Finds the records of a task up to a version: artifacts may stand in the log alone. */
 type ReadLog = (number: number, upTo: number) => readonly LogRecord[]

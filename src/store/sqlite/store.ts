@@ -15,7 +15,7 @@ import {
   toOpenError,
   toStoreError,
 } from './driver.ts'
-import { openReader, type StoreReader } from './reader.ts'
+import { openReader } from './reader.ts'
 import {
   CommitGroup,
   type Request,
@@ -89,14 +89,39 @@ export async function openSqliteStore(
 ): Promise<SqliteStore> {
   checkArgument('openSqliteStore', 'the path', path, 'string')
   checkOptions('openSqliteStore', options, sqliteOptions)
+  const { driver } = options
   const { thread, checked } = await startWriter(path, options)
-  let opened: OpenedStore | undefined
   try {
-    const reader = await openReader({ path, driver: options.driver }, (fault) => {
-      if (isDamage(fault)) opened?.damaged(reasonOf(fault))
+    const { group, upkeep } = createWriting(thread, options)
+    const reader = await openReader({ path, driver }, (fault) => {
+      if (isDamage(fault)) group.damaged(reasonOf(fault))
     })
-    opened = createStore(path, { options, thread, reader, checked })
-    return opened.store
+    upkeep.trim()
+    const checking = checked ? undefined : checkBehind({ path, driver }, group)
+    let closing: Promise<void> | undefined
+
+    async function close(): Promise<void> {
+      upkeep.stop()
+      await group.idle()
+      await checking?.stop()
+      await stop(thread)
+      await reader.close()
+    }
+
+    return {
+      ...reader,
+      async commit(writes) {
+        if (closing) throw new A2AError('unavailable', 'The store is closed')
+        checkWrites(writes)
+        return group.commit(writes)
+      },
+      health: () => (closing ? { writable: false, reason: 'The store is closed' } : group.health()),
+      async backup(target) {
+        const first = await startThread({ type: 'backup', path, target, driver }).first
+        if ('fault' in first) throw toStoreError('be backed up', first.fault)
+      },
+      close: () => (closing ??= close()),
+    }
   } catch (error) {
     await stop(thread)
     throw toOpenError(path, toFault(error))
@@ -132,20 +157,9 @@ async function startWriter(
   return { thread, ...(first.ok as WriterState) } // what a writing thread answers first
 }
 
-interface StoreParts {
-  readonly options: SqliteStoreOptions
-  readonly thread: Thread
-  readonly reader: StoreReader
-  readonly checked: boolean
-}
-
-interface OpenedStore {
-  readonly store: SqliteStore
-  damaged(reason: string): void
-}
-
-function createStore(path: string, { options, thread, reader, checked }: StoreParts): OpenedStore {
-  const { clock = systemClock, driver, maxTaskBytes = defaultMaxTaskBytes } = options
+/** The writing half: commits, and what is done beside them. */
+function createWriting(thread: Thread, options: SqliteStoreOptions) {
+  const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes } = options
   const limits = (): TrimRequest => limitsAt(clock.now(), options)
   const ask = async (request: Request): Promise<unknown> => {
     const answer = await thread.ask(request)
@@ -169,41 +183,14 @@ function createStore(path: string, { options, thread, reader, checked }: StorePa
     },
   }
   const group = new CommitGroup(thread, events, maxTaskBytes)
-  upkeep.trim()
-  const damaged = (reason: string): void => group.damaged(reason)
-  const checking = checked ? undefined : checkBehind({ path, driver }, damaged)
-  let closing: Promise<void> | undefined
-
-  async function close(): Promise<void> {
-    upkeep.stop()
-    await group.idle()
-    await checking?.stop()
-    await stop(thread)
-    await reader.close()
-  }
-
-  const store: SqliteStore = {
-    ...reader,
-    async commit(writes) {
-      if (closing) throw new A2AError('unavailable', 'The store is closed')
-      checkWrites(writes)
-      return group.commit(writes)
-    },
-    health: () => (closing ? { writable: false, reason: 'The store is closed' } : group.health()),
-    async backup(target) {
-      const first = await startThread({ type: 'backup', path, target, driver }).first
-      if ('fault' in first) throw toStoreError('be backed up', first.fault)
-    },
-    close: () => (closing ??= close()),
-  }
-  return { store, damaged }
+  return { group, upkeep }
 }
 
 /** Reads the whole file beside everything else: a large one takes a while, and the store opens without it. */
-function checkBehind(file: FileRequest, damaged: (reason: string) => void): StartedThread {
+function checkBehind(file: FileRequest, group: CommitGroup): StartedThread {
   const thread = startThread({ type: 'check', ...file }, { background: true })
   void thread.first.then((answer) => {
-    if ('fault' in answer && isFinding(answer.fault)) damaged(reasonOf(answer.fault))
+    if ('fault' in answer && isFinding(answer.fault)) group.damaged(reasonOf(answer.fault))
   })
   return thread
 }
