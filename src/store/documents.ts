@@ -153,6 +153,13 @@ export function toStateCounts(rows: readonly Columns[]): StoreFacts['states'] {
   return states
 }
 
+/** The states of tasks that have ended, as SQL. */
+export const finishedStates =
+  "('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED')"
+
+/** The states of tasks that wait for their user, as SQL. */
+export const waitingStates = "('TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED')"
+
 /** In a light list, tasks of more bytes than this come with what their heads tell alone. */
 const lightBytes: number = 16 * 1024
 

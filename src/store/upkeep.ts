@@ -90,3 +90,36 @@ export class Upkeep implements CommitEvents {
     }
   }
 }
+
+/** A task that retention may drop. */
+export interface Candidate {
+  readonly timestamp: string
+  readonly finished: boolean
+  /** Whether it waits for its user, and nothing of it runs. */
+  readonly waiting: boolean
+}
+
+/** The oldest moments from which on finished and waiting tasks stay; all of them where absent. */
+export interface Floors {
+  readonly floor: string | undefined
+  readonly waitingFloor: string | undefined
+}
+
+/** @param over How many finished tasks are too many. */
+export function isDue(
+  { timestamp, finished, waiting }: Candidate,
+  { floor = '', waitingFloor = '' }: Floors,
+  over: number,
+): boolean {
+  if (waiting) return timestamp < waitingFloor
+  return finished && (over > 0 || timestamp < floor)
+}
+
+/** Whether nothing of this moment or later can be due. */
+export function isPastAll(
+  timestamp: string,
+  { floor = '', waitingFloor = '' }: Floors,
+  over: number,
+): boolean {
+  return over <= 0 && timestamp >= floor && timestamp >= waitingFloor
+}

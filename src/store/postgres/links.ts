@@ -26,7 +26,13 @@ const patienceGrowth = 4
 /** The first timeout for ending a transaction, in milliseconds: short, because a commit waits for it within its attempt. */
 const firstEndMs = 1_000
 
-/** A connection that is made when it is first used, and anew after it broke. It takes one statement at a time. */
+/**
+ * A connection that is made when it is first used, and anew after it broke. It takes one statement at a time.
+ *
+ * Four limits bound a statement, from the inside: `lock_timeout`, for rows that another client has locked; the database's
+ * `statement_timeout`; the driver's, two seconds more; and, for a network that swallows messages, one of ours within a lease:
+ * `answerMs` here for reads, which grows for a slow database, and `attemptMs` of `Commits` for writes.
+ */
 export class DatabaseLink {
   readonly #options: DatabaseConnectionOptions
   readonly #answerMs: number | undefined

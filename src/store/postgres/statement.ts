@@ -1,4 +1,4 @@
-import { toText } from '../documents.ts'
+import { finishedStates, toText } from '../documents.ts'
 import type { WriteResult } from '../store.ts'
 import { boundedWait, type DatabaseRow, type Names, type SqlStatement } from './connection.ts'
 import {
@@ -322,8 +322,6 @@ function named(name: string, text: string, values: unknown[]): SqlStatement {
 /** Statements with one row to answer: the task's version, NULL or no row where there is no such task. */
 function textsIn(names: Names) {
   const { schema, channel } = names
-  const finished =
-    "t.state IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED')"
   const notice = "json_build_object('deliveries', $2::text)::text"
   const free = 'p.replica IS NULL OR p.replica IN (0, $1::int)'
   return {
@@ -343,7 +341,7 @@ function textsIn(names: Names) {
       SELECT version, EXISTS (SELECT 1 FROM d) AS removed FROM t WHERE (SELECT count(*) FROM n) >= 0`,
     cursor: `WITH m AS (UPDATE ${schema}.push p SET cursor = greatest(p.cursor, $4::int),
           replica = CASE WHEN greatest(p.cursor, $4::int) < t.version THEN $1::int END,
-          done = greatest(p.cursor, $4::int) >= t.version AND NOT t.busy AND ${finished}
+          done = greatest(p.cursor, $4::int) >= t.version AND NOT t.busy AND t.state IN ${finishedStates}
         FROM ${schema}.task t WHERE t.id = $2::text AND p.task_id = $2::text AND p.id = $3::text AND (${free})
         RETURNING p.id),
       l AS (INSERT INTO ${schema}.dead_letter (id, task_id, letter)

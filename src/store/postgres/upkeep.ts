@@ -1,6 +1,8 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
+import { finishedStates, waitingStates } from '../documents.ts'
 import { listOf, sampleEvery } from '../spans.ts'
+import { type Floors, isDue, isPastAll } from '../upkeep.ts'
 import { type DatabaseRow, isCollision, type Names } from './connection.ts'
 import type { OpenDatabase, Readers } from './links.ts'
 import { removal } from './rows.ts'
@@ -111,7 +113,7 @@ export function createTrimStep(
       await link.query({ name: 'trim', text: texts.remove, values: [db.replica(), due] })
     const last = rows.at(-1)
     const newest = String(last?.timestamp ?? '')
-    const isPast = over <= due.length && newest >= floor && newest >= waitingFloor
+    const isPast = isPastAll(newest, { floor, waitingFloor }, over - due.length)
     const more = rows.length === perStep && !isPast
     place = more ? [newest, String(last?.id)] : ['', '']
     return more
@@ -124,18 +126,17 @@ function floorOf(clock: Clock, ms: number | undefined): string {
 }
 
 /** @param over How many finished tasks are too many. */
-function dueOf(
-  rows: readonly DatabaseRow[],
-  over: number,
-  { floor, waitingFloor }: { readonly floor: string; readonly waitingFloor: string },
-): string[] {
+function dueOf(rows: readonly DatabaseRow[], over: number, floors: Floors): string[] {
   const due: string[] = []
   let left = over
   for (const { id, timestamp, finished, waiting, behind } of rows) {
-    if (behind === true) continue
-    const isOld = String(timestamp) < (waiting === true ? waitingFloor : floor)
-    if (waiting === true ? !isOld : finished !== true || (left <= 0 && !isOld)) continue
-    if (finished === true) left -= 1
+    const task = {
+      timestamp: String(timestamp),
+      finished: finished === true,
+      waiting: waiting === true,
+    }
+    if (behind === true || !isDue(task, floors, left)) continue
+    if (task.finished) left -= 1
     due.push(String(id))
   }
   return due
@@ -143,13 +144,11 @@ function dueOf(
 
 function textsIn(names: Names) {
   const { schema } = names
-  const finished =
-    "('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED')"
   const behind = `EXISTS (SELECT 1 FROM ${schema}.push p WHERE p.task_id = t.id AND p.cursor < t.version)`
   return {
-    count: `SELECT sum(tasks) AS tasks FROM ${schema}.total WHERE state IN ${finished}`,
-    oldest: `SELECT t.id, t.timestamp, t.state IN ${finished} AS finished,
-        t.state IN ('TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED') AND t.replica IS NULL AS waiting,
+    count: `SELECT sum(tasks) AS tasks FROM ${schema}.total WHERE state IN ${finishedStates}`,
+    oldest: `SELECT t.id, t.timestamp, t.state IN ${finishedStates} AS finished,
+        t.state IN ${waitingStates} AND t.replica IS NULL AS waiting,
         ${behind} AS behind
       FROM ${schema}.task t WHERE (t.timestamp, t.id) > ($1::text, $2::text)
       ORDER BY t.timestamp, t.id LIMIT $3::int`,
@@ -157,7 +156,7 @@ function textsIn(names: Names) {
     remove: removal(
       names,
       `t.id = ANY ($2::text[]) AND t.replica IS NULL AND NOT ${behind}
-       AND t.state IN ('TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED', ${finished.slice(1)}`,
+       AND (t.state IN ${waitingStates} OR t.state IN ${finishedStates})`,
     ),
   }
 }

@@ -1,6 +1,8 @@
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
+import { finishedStates, waitingStates } from '../documents.ts'
 import type { PruneLimits } from '../keeper.ts'
 import type { TaskCursor } from '../store.ts'
+import { type Candidate, isDue, isPastAll } from '../upkeep.ts'
 import { type Connection, createTransaction, type Statement } from './driver.ts'
 import { pragma } from './schema.ts'
 import { type Spans, toTaskPlace } from './spans.ts'
@@ -66,7 +68,7 @@ export function createTrim(
     for (const row of statements.oldest.all(place.timestamp, place.id)) {
       const task = toCandidate(row)
       if (!isDue(task, request, over)) {
-        if (isPastAll(task, request, over)) return false
+        if (isPastAll(task.timestamp, request, over)) return false
       } else if (statements.isBehind.get(task.number) === undefined) {
         if (!drop(task.number)) return true
         over -= task.finished ? 1 : 0
@@ -108,15 +110,12 @@ function shrink(db: Connection, vacuum: Statement): boolean {
 /** Pages given back to the file system with each step. */
 const vacuumPages = 64
 
-const finished =
-  "('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED')"
-
 function prepareTrim(db: Connection) {
   return {
-    count: db.prepare(`SELECT sum(tasks) AS tasks FROM total WHERE state IN ${finished}`),
+    count: db.prepare(`SELECT sum(tasks) AS tasks FROM total WHERE state IN ${finishedStates}`),
     oldest: db.prepare(
-      `SELECT number, timestamp, id, state IN ${finished} AS finished,
-         state IN ('TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED') AND busy = 0 AS waiting
+      `SELECT number, timestamp, id, state IN ${finishedStates} AS finished,
+         state IN ${waitingStates} AND busy = 0 AS waiting
        FROM task INDEXED BY task_of_all WHERE (timestamp, id) > (?, ?) ORDER BY timestamp, id LIMIT 50`,
     ),
     isBehind: db.prepare(
@@ -138,13 +137,9 @@ function overOf(db: Connection, count: Statement, { maxTasks, maxPages }: TrimRe
   return maxTasks === undefined ? 0 : Number(count.get()?.tasks ?? 0) - Math.max(0, maxTasks)
 }
 
-interface Candidate extends TaskCursor {
-  readonly number: number
-  readonly finished: boolean
-  readonly waiting: boolean
-}
-
-function toCandidate(row: Readonly<Record<string, unknown>>): Candidate {
+function toCandidate(
+  row: Readonly<Record<string, unknown>>,
+): Candidate & TaskCursor & { readonly number: number } {
   return {
     number: Number(row.number),
     timestamp: String(row.timestamp),
@@ -152,24 +147,6 @@ function toCandidate(row: Readonly<Record<string, unknown>>): Candidate {
     finished: row.finished === 1,
     waiting: row.waiting === 1,
   }
-}
-
-function isDue(
-  { timestamp, finished, waiting }: Candidate,
-  request: TrimRequest,
-  over: number,
-): boolean {
-  if (waiting) return timestamp < (request.waitingFloor ?? '')
-  return finished && (over > 0 || timestamp < (request.floor ?? ''))
-}
-
-/** Whether nothing that is newer than this task can be due. */
-function isPastAll(
-  { timestamp }: Candidate,
-  { floor = '', waitingFloor = '' }: TrimRequest,
-  over: number,
-): boolean {
-  return over <= 0 && timestamp >= floor && timestamp >= waitingFloor
 }
 
 /** Removes a task by its number, and with it all that hangs on it. */
