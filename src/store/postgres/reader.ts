@@ -59,8 +59,8 @@ export function createDatabaseReader(
         for (const record of toRecords(row.records)) if (record.seq > after) records.push(record)
       return records.length > wanted ? records.slice(0, wanted) : records
     },
-    ...createTaskLists({ read }, names, get),
-    ...createWebhookReads({ read }, names),
+    ...createTaskLists(read, names, get),
+    ...createWebhookReads(read, names),
     async contextValues(scope, contextId) {
       const place = [scopeColumn(scope), contextId]
       const rows = await read({ name: 'values', text: values, values: place })
@@ -93,7 +93,7 @@ type TaskFilter = ListConditions & { readonly scope?: Scope; readonly agent?: st
  * length; over all scopes it is the index by time.
  */
 function createTaskLists(
-  { read }: Pick<Readers, 'read'>,
+  read: Readers['read'],
   names: Names,
   get: Store['get'],
 ): Pick<Store, 'list' | 'listAll'> {
@@ -184,7 +184,7 @@ function conditions({ scope, agent, ...filter }: TaskFilter): {
 
 /** The reads of webhooks and of deliveries given up. */
 function createWebhookReads(
-  { read }: Pick<Readers, 'read'>,
+  read: Readers['read'],
   { schema }: Names,
 ): Pick<Store, 'pushConfigs' | 'webhooks' | 'deadLetters'> {
   const configs = `SELECT cursor, record FROM ${schema}.push WHERE task_id = $1 ORDER BY number`

@@ -18,7 +18,7 @@ import {
 import { lookAt } from './open.ts'
 import { migrations, pragma } from './schema.ts'
 import { openSqliteStore } from './store.ts'
-import { startThread, type Thread } from './thread.ts'
+import { startThread } from './thread.ts'
 import { limitsAt } from './trim.ts'
 
 /** Looks after a store's file. What only reads may be done while a server writes the file. */
@@ -107,21 +107,17 @@ async function prune(path: string, limits: PruneLimits): Promise<number> {
   const first = await thread.first
   if ('fault' in first) throw toOpenError(path, first.fault)
   try {
-    await trimAll(thread, limits)
+    const request = { type: 'trim', ...limitsAt(systemClock.now(), limits) } as const
+    for (let more = true; more; ) {
+      const answer = await thread.ask(request)
+      if ('fault' in answer) throw toStoreError('write', answer.fault)
+      more = answer.ok === true
+    }
   } finally {
     await thread.ask({ type: 'close' })
     await thread.ended()
   }
   return before - (await reading(path, (db) => rowsIn(db, 'task')))
-}
-
-async function trimAll(thread: Thread, limits: PruneLimits): Promise<void> {
-  const request = limitsAt(systemClock.now(), limits)
-  for (;;) {
-    const answer = await thread.ask({ type: 'trim', ...request })
-    if ('fault' in answer) throw toStoreError('write', answer.fault)
-    if (answer.ok !== true) return
-  }
 }
 
 /**
