@@ -19,14 +19,8 @@ import {
   toDatabaseError,
 } from './connection.ts'
 import { type DatabaseLink, type OpenDatabase, TaskLocks } from './links.ts'
-import { intArray, type TaskLine, textArray, type WriteLine } from './rows.ts'
-import {
-  type CommitTurn,
-  createOtherStatements,
-  createTaskStatements,
-  type OtherStatements,
-  type TaskStatements,
-} from './statement.ts'
+import type { TaskLine, WriteLine } from './rows.ts'
+import { CommitStatements, type CommitTurn } from './statement.ts'
 
 /** What commits need of an open database. */
 type CommittedDatabase = Pick<
@@ -341,28 +335,15 @@ type CommitGroup = (
   turn: CommitTurn,
 ) => Promise<readonly WriteResult[]>
 
-/** What a group is written with. */
-interface GroupTools {
-  readonly link: DatabaseLink
-  readonly taskStatement: TaskStatements
-  readonly otherStatement: OtherStatements
-  readonly find: string
-}
-
 /**
  * Commits on one connection. Tasks of a group are one statement, which is its own transaction; where something else is among
  * them, a transaction of several statements is sent at once. What the database does not take is found by halves, and refused
  * alone: only there does a transaction wait for its client.
  */
 function createCommitGroup(link: DatabaseLink, names: Names): CommitGroup {
-  const tools: GroupTools = {
-    link,
-    taskStatement: createTaskStatements(names),
-    otherStatement: createOtherStatements(names),
-    find: findIn(names),
-  }
+  const statements = new CommitStatements(names)
   return async (lines, turn) => {
-    const group = new GroupWriter(lines, turn, tools)
+    const group = new GroupWriter(lines, turn, { link, statements })
     await group.write()
     return group.results
   }
@@ -380,12 +361,18 @@ class GroupWriter {
   readonly results: WriteResult[]
   readonly #lines: readonly WriteLine[]
   readonly #turn: CommitTurn
-  readonly #tools: GroupTools
+  readonly #link: DatabaseLink
+  readonly #statements: CommitStatements
 
-  constructor(lines: readonly WriteLine[], turn: CommitTurn, tools: GroupTools) {
+  constructor(
+    lines: readonly WriteLine[],
+    turn: CommitTurn,
+    { link, statements }: { readonly link: DatabaseLink; readonly statements: CommitStatements },
+  ) {
     this.#lines = lines
     this.#turn = turn
-    this.#tools = tools
+    this.#link = link
+    this.#statements = statements
     this.results = lines.map((line) =>
       line.type === 'refused' ? { refused: line.reason } : { conflict: 0 },
     )
@@ -404,7 +391,7 @@ class GroupWriter {
   }
 
   async #within(work: () => Promise<void>): Promise<void> {
-    const { link } = this.#tools
+    const link = this.#link
     await link.query(beginBounded)
     try {
       await work()
@@ -417,7 +404,7 @@ class GroupWriter {
 
   /** Writes what can be written. Where something cannot, each half is tried by itself. */
   async #part(places: readonly number[]): Promise<void> {
-    const { link } = this.#tools
+    const link = this.#link
     await link.query({ text: 'SAVEPOINT part' })
     try {
       await this.#runAll(planOf(this.#lines, places), true)
@@ -442,7 +429,7 @@ class GroupWriter {
 
   /** Writes all steps, several of them as one transaction unless one is under way. */
   async #runAll(steps: readonly CommitStep[], isWithin = false): Promise<void> {
-    const { link } = this.#tools
+    const link = this.#link
     const all = steps.flatMap((step) => this.#toStatements(step))
     const statements = all.map(({ statement }) => statement)
     // The statement that writes tasks limits its own waits for locks.
@@ -461,7 +448,7 @@ class GroupWriter {
     return places.flatMap((place) => {
       const line = this.#lines[place]
       if (line?.type !== 'other') return []
-      const { statement, result } = this.#tools.otherStatement(line, this.#turn)
+      const { statement, result } = this.#statements.other(line, this.#turn)
       const take = (rows: readonly DatabaseRow[]): readonly number[] => {
         this.results[place] = result(rows)
         return []
@@ -473,7 +460,7 @@ class GroupWriter {
   #toTasksStatement(places: readonly number[]): GroupStatement {
     const lines = this.#tasksAt(places)
     return {
-      statement: this.#tools.taskStatement(lines, this.#turn.replica),
+      statement: this.#statements.tasks(lines, this.#turn.replica),
       take: (rows) => {
         for (const [i, place] of places.entries())
           this.results[place] = { version: lines[i]?.version ?? 0 }
@@ -493,21 +480,9 @@ class GroupWriter {
 
   /** Finds out why tasks were not stored; or that they were, by an earlier try without an answer. */
   async #explain(places: readonly number[]): Promise<void> {
-    const { link, find } = this.#tools
     const lines = this.#tasksAt(places)
     const { isRepeated } = this.#turn
-    const rows = await link.query({
-      name: 'find',
-      text: find,
-      values: [
-        textArray(lines.map(({ head }) => head.id)),
-        intArray(lines.map(({ expected }) => expected)),
-        intArray(lines.map(({ version }) => version)),
-        textArray(lines.map(({ scope }) => scope)),
-        textArray(lines.map(({ key }) => key)),
-        isRepeated,
-      ],
-    })
+    const rows = await this.#link.query(this.#statements.find(lines, isRepeated))
     for (const [i, place] of places.entries()) {
       const [line, row] = [lines[i], rows[i]]
       if (line && row) this.results[place] = resultOf(line, row, isRepeated)
@@ -530,16 +505,6 @@ function resultOf(line: TaskLine, row: DatabaseRow, isRepeated: boolean): WriteR
     return { version: line.version }
   if (typeof existing === 'string') return { existing }
   return { conflict: Number(version ?? 0) }
-}
-
-function findIn({ schema }: Names): string {
-  return `SELECT t.version, (SELECT o.id FROM ${schema}.task o
-      WHERE o.scope = i.scope AND o.idempotency_key = i.key) AS existing,
-      CASE WHEN NOT $6::bool THEN NULL WHEN i.expected = 0 THEN t.log ELSE l.records END AS records
-    FROM unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::text[]) WITH ORDINALITY
-      AS i(id, expected, version, scope, key, n)
-    LEFT JOIN ${schema}.task t ON t.id = i.id
-    LEFT JOIN ${schema}.log l ON l.task_id = i.id AND l.last_seq = i.version ORDER BY i.n`
 }
 
 function culpritOf(error: unknown): string {

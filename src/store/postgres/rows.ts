@@ -69,17 +69,19 @@ export function toDatabaseTask(row: DatabaseRow): StoredTask {
 /** A write on its way to the database, its documents written out once: a commit may have to be repeated. */
 export type WriteLine =
   | TaskLine
-  | {
-      readonly type: 'other'
-      readonly write: OtherWrite
-      readonly text: string
-      readonly bytes: number
-    }
+  | OtherLine
   /** A write that cannot be stored; it keeps its place among the others. */
   | { readonly type: 'refused'; readonly reason: string; readonly bytes: number }
 
-/** A write that is not a task's. */
-export type OtherWrite = Exclude<Write, TaskWrite>
+/** A write that is not a task's, and its document. */
+export interface OtherLine {
+  readonly type: 'other'
+  readonly write: OtherWrite
+  readonly text: string
+  readonly bytes: number
+}
+
+type OtherWrite = Exclude<Write, TaskWrite>
 
 /** A task's write. The columns are those of the tables. */
 export interface TaskLine {

@@ -6,7 +6,7 @@ import {
   boolArray,
   intArray,
   type LogRow,
-  type OtherWrite,
+  type OtherLine,
   removal,
   scopeColumn,
   type TaskLine,
@@ -14,32 +14,104 @@ import {
   toldTo,
 } from './rows.ts'
 
-/**
- * The one statement of a commit: new tasks, changed tasks, their logs, what they take from their inboxes, the totals, and
- * notices to the replicas that watch them. It answers with the ids that were stored. Each part stands in it only where there is
- * something for it, so a small commit is a small statement; every column of many rows is one parameter.
- *
- * Expressions of SET see the row as it is after a wait for its lock, which subqueries do not: so what decides which replica runs
- * a task is counted in the row itself.
- */
-export type TaskStatements = (lines: readonly TaskLine[], replica: number) => SqlStatement
+/** The statements of commits; each text is written once. */
+export class CommitStatements {
+  readonly #names: Names
+  readonly #taskTexts = new Map<string, string>()
+  readonly #texts: ReturnType<typeof textsIn>
 
-/**
- * Makes the statements of commits; each text is written once.
- *
- * @returns a function of lines, no two of one task, and of the replica that writes.
- */
-export function createTaskStatements(names: Names): TaskStatements {
-  const texts = new Map<string, string>()
-  return (lines, replica) => {
+  constructor(names: Names) {
+    this.#names = names
+    this.#texts = textsIn(names)
+  }
+
+  /**
+   * The one statement of task writes: new tasks, changed tasks, their logs, what they take from their inboxes, the totals, and
+   * notices to the replicas that watch them. It answers with the ids that were stored. Each part stands in it only where there
+   * is something for it, so a small commit is a small statement; every column of many rows is one parameter.
+   *
+   * Expressions of SET see the row as it is after a wait for its lock, which subqueries do not: so what decides which replica
+   * runs a task is counted in the row itself.
+   *
+   * @param lines No two of one task.
+   */
+  tasks(lines: readonly TaskLine[], replica: number): SqlStatement {
     const parts = partsOf(lines)
     const bit = (some: readonly TaskLine[]): string => (some.length > 0 ? '1' : '0')
     const { births, changes, taking, long } = parts
     const name = `commit_${bit(births)}${bit(changes)}${bit(taking)}${bit(long)}`
-    const text = texts.get(name) ?? textOf(parts, names)
-    texts.set(name, text)
+    const text = this.#taskTexts.get(name) ?? textOf(parts, this.#names)
+    this.#taskTexts.set(name, text)
     return { name, text, values: valuesOf(parts, replica) }
   }
+
+  /** A write that is not a task's: of a webhook, its cursor, a value of a context, or what removes. */
+  other({ write, text }: OtherLine, turn: CommitTurn): OtherStatement {
+    const { replica } = turn
+    const texts = this.#texts
+    switch (write.type) {
+      case 'deleteTask':
+        return {
+          statement: named('delete_task', texts.deleteTask, [replica, write.id]),
+          result: (rows) => removed(rows, turn),
+        }
+      case 'pushConfig': {
+        const { taskId, id, cursor } = write.record
+        const statement = named('push', texts.push, [replica, taskId, id, cursor, text])
+        return { statement, result: versionIn }
+      }
+      case 'deletePushConfig':
+        return {
+          statement: named('delete_push', texts.deletePush, [replica, write.taskId, write.id]),
+          result: ([row]) =>
+            row?.removed === true || turn.isRepeated ? versionIn(row ? [row] : []) : missing,
+        }
+      case 'cursor': {
+        const { taskId, id, cursor, deadLetter } = write
+        const letter = deadLetter === undefined ? [null, null] : [deadLetter.id, text]
+        const values = [replica, taskId, id, cursor, ...letter]
+        return { statement: named('cursor', texts.cursor, values), result: versionIn }
+      }
+      case 'deleteDeadLetter':
+        return {
+          statement: named('delete_letter', texts.deleteLetter, [write.id]),
+          result: (rows) => removed(rows, turn),
+        }
+      case 'contextValue': {
+        // Keys may hold U+0000, which JSON writes as an escape.
+        const place = [scopeColumn(write.scope), write.contextId, toText(write.key)]
+        const statement =
+          write.value === null
+            ? named('drop_value', texts.dropValue, place)
+            : named('put_value', texts.putValue, [...place, text])
+        return { statement, result: () => gone }
+      }
+    }
+  }
+
+  /** Finds out what is stored of tasks; of writes that were tried before, with their records. */
+  find(lines: readonly TaskLine[], isRepeated: boolean): SqlStatement {
+    return named('find', this.#texts.find, [
+      textArray(lines.map(({ head }) => head.id)),
+      intArray(lines.map(({ expected }) => expected)),
+      intArray(lines.map(({ version }) => version)),
+      textArray(lines.map(({ scope }) => scope)),
+      textArray(lines.map(({ key }) => key)),
+      isRepeated,
+    ])
+  }
+}
+
+/** Who writes, and whether the same was tried before and its answer lost. */
+export interface CommitTurn {
+  readonly replica: number
+  readonly isRepeated: boolean
+}
+
+/** A statement of a write that is not a task's, and what the answer means. */
+interface OtherStatement {
+  readonly statement: SqlStatement
+  result(rows: readonly DatabaseRow[]): WriteResult
 }
 
 interface CommitParts {
@@ -237,76 +309,12 @@ function count(schema: string, hasBirths: boolean, hasChanges: boolean): string 
     ON CONFLICT (scope, state, part) DO UPDATE SET tasks = o.tasks + excluded.tasks)`
 }
 
-/** Who writes, and whether the same was tried before and its answer lost. */
-export interface CommitTurn {
-  readonly replica: number
-  readonly isRepeated: boolean
-}
-
-/** A write that is not a task's, as a statement, and what the answer means. */
-interface OtherStatement {
-  readonly statement: SqlStatement
-  result(rows: readonly DatabaseRow[]): WriteResult
-}
-
-/** Makes the statement of a write that is not a task's. */
-export type OtherStatements = (
-  line: { readonly write: OtherWrite; readonly text: string },
-  turn: CommitTurn,
-) => OtherStatement
-
 const missing: WriteResult = { conflict: 0 }
 const gone: WriteResult = { version: 0 }
 
-/** Writes webhooks, their cursors, values of contexts, and removes. */
-export function createOtherStatements(names: Names): OtherStatements {
-  const texts = textsIn(names)
-  return ({ write, text }, turn) => {
-    const { replica } = turn
-    switch (write.type) {
-      case 'deleteTask':
-        return {
-          statement: named('delete_task', texts.deleteTask, [replica, write.id]),
-          result: (rows) => removed(rows.length > 0, gone, turn),
-        }
-      case 'pushConfig': {
-        const { taskId, id, cursor } = write.record
-        const statement = named('push', texts.push, [replica, taskId, id, cursor, text])
-        return { statement, result: versionIn }
-      }
-      case 'deletePushConfig':
-        return {
-          statement: named('delete_push', texts.deletePush, [replica, write.taskId, write.id]),
-          result: ([row]) =>
-            row?.removed === true || turn.isRepeated ? versionIn(row ? [row] : []) : missing,
-        }
-      case 'cursor': {
-        const { taskId, id, cursor, deadLetter } = write
-        const letter = deadLetter === undefined ? [null, null] : [deadLetter.id, text]
-        const values = [replica, taskId, id, cursor, ...letter]
-        return { statement: named('cursor', texts.cursor, values), result: versionIn }
-      }
-      case 'deleteDeadLetter':
-        return {
-          statement: named('delete_letter', texts.deleteLetter, [write.id]),
-          result: (rows) => removed(rows.length > 0, gone, turn),
-        }
-      case 'contextValue': {
-        // Keys may hold U+0000, which JSON writes as an escape.
-        const place = [scopeColumn(write.scope), write.contextId, toText(write.key)]
-        const statement =
-          write.value === null
-            ? named('drop_value', texts.dropValue, place)
-            : named('put_value', texts.putValue, [...place, text])
-        return { statement, result: () => gone }
-      }
-    }
-  }
-}
-
 /** What is not there any more when the same is tried again is what the first try took away. */
-function removed(found: boolean, result: WriteResult, { isRepeated }: CommitTurn): WriteResult {
-  return found || isRepeated ? result : missing
+function removed(rows: readonly DatabaseRow[], { isRepeated }: CommitTurn): WriteResult {
+  return rows.length > 0 || isRepeated ? gone : missing
 }
 
 /** A row has the task's version; `held` where the webhook is another replica's. */
@@ -325,6 +333,13 @@ function textsIn(names: Names) {
   const notice = "json_build_object('deliveries', $2::text)::text"
   const free = 'p.replica IS NULL OR p.replica IN (0, $1::int)'
   return {
+    find: `SELECT t.version, (SELECT o.id FROM ${schema}.task o
+      WHERE o.scope = i.scope AND o.idempotency_key = i.key) AS existing,
+      CASE WHEN NOT $6::bool THEN NULL WHEN i.expected = 0 THEN t.log ELSE l.records END AS records
+    FROM unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::text[]) WITH ORDINALITY
+      AS i(id, expected, version, scope, key, n)
+    LEFT JOIN ${schema}.task t ON t.id = i.id
+    LEFT JOIN ${schema}.log l ON l.task_id = i.id AND l.last_seq = i.version ORDER BY i.n`,
     deleteTask: removal(names, 't.id = $2::text'),
     // The owner of the task is notified of the webhook; a key lock keeps the task from being removed meanwhile.
     push: `WITH t AS (SELECT version, replica FROM ${schema}.task WHERE id = $2::text FOR KEY SHARE),
