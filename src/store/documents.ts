@@ -118,12 +118,15 @@ type Columns = Readonly<Record<string, unknown>>
 
 /** A row of the columns of a task's head. The tables are ours alone, so what we wrote into them is what we read. */
 export function toHead(row: Columns): TaskHead {
-  const flat = row as unknown as Omit<TaskHead, 'scope' | 'busy'> & Scope // see above
-  const { id, agent, tenant, owner, contextId, state, timestamp, generation, build } = flat
+  const flat: unknown = row
+  const { id, agent, tenant, owner, contextId, state, timestamp, ...more } = flat as FlatHead // see above
+  const { generation, build } = more
   const scope = { agent, tenant, owner }
   const busy = row.busy === true || row.busy === 1
   return { id, scope, contextId, state, timestamp, busy, generation, build }
 }
+
+type FlatHead = Omit<TaskHead, 'scope' | 'busy'> & Scope
 
 /** A row of a webhook, with the columns of its task's head and the task's version. */
 export function toWebhook(row: Columns): Webhook {

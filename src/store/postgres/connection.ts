@@ -326,7 +326,7 @@ export function isBroken(error: unknown): boolean {
 
 /** Whether the same statement may well succeed at once: it met another one. */
 export function isCollision(error: unknown): boolean {
-  return isLockTimeout(error) || /^40(?:001|P01)/.test(sqlStateOf(error) ?? '')
+  return isLockTimeout(error) || /^(?:40001|40P01)/.test(sqlStateOf(error) ?? '')
 }
 
 /** Whether a statement has waited too long for a lock of another client; nothing of it is stored. */

@@ -52,7 +52,7 @@ import {
 import { type StartedThread, startThread } from './thread.ts'
 
 /** The reading half of the store. A read sees every commit that was answered before it began. */
-export type StoreReader = Omit<Store, 'commit' | 'health'>
+type StoreReader = Omit<Store, 'commit' | 'health'>
 
 /**
  * Reads on the calling thread: in WAL mode a reader never waits, and a task that is looked up by its key costs less
