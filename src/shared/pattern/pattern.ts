@@ -106,7 +106,7 @@ type Instruction =
 const maxInstructions = 1_000
 
 /** Makes the program of a pattern. @throws PatternFault where it is too large. */
-export function toProgram(node: PatternNode): Program {
+function toProgram(node: PatternNode): Program {
   const writer = new ProgramWriter()
   const match = writer.add({ kind: 'match' }, 0)
   const start = writer.write(node, match)
@@ -327,7 +327,7 @@ const paused = -2
  * which instructions that several ways lead to have been tried at which character: no step is made twice, so the time
  * grows with the length of the text times the size of the program, over all beginnings and all matches together.
  */
-export class Matcher {
+class Matcher {
   /** How many instructions were tried. */
   steps = 0
   readonly #program: Program

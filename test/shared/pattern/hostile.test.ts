@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { inOnePiece } from '../../../src/shared/async.ts'
-import { PatternFault, parsePattern } from '../../../src/shared/pattern/parse.ts'
-import { compilePattern, Matcher, toProgram } from '../../../src/shared/pattern/pattern.ts'
+import { PatternFault } from '../../../src/shared/pattern/parse.ts'
+import { compilePattern, type Pattern } from '../../../src/shared/pattern/pattern.ts'
 
 describe('a pattern that is refused', () => {
   it.each([
@@ -76,11 +76,11 @@ describe('the steps of a match', () => {
     ['(a|b|ab)*c', 'ab'],
     ['a.*?b.*?c', 'ab'],
   ])('grow with the text, not with its square: %s', (source, unit) => {
-    const program = toProgram(parsePattern(source))
+    const pattern = compilePattern(source)
     const text = `${unit.repeat(length)}!`
-    expect(stepsOfAll(program, text)).toBeLessThanOrEqual(4 * program.size * (text.length + 1))
+    expect(stepsOfAll(pattern, text)).toBeLessThanOrEqual(4 * pattern.size * (text.length + 1))
     const twice = `${unit.repeat(2 * length)}!`
-    expect(stepsOfAll(program, twice)).toBeLessThan(2.1 * stepsOfAll(program, text) + 1_000)
+    expect(stepsOfAll(pattern, twice)).toBeLessThan(2.1 * stepsOfAll(pattern, text) + 1_000)
   })
 
   it('are refused where the text is too long to remember them', () => {
@@ -145,8 +145,8 @@ it('whatever stands there, it is a pattern or a fault with a place in it', () =>
 })
 
 /** The steps of looking for all matches, as replacing does. */
-function stepsOfAll(program: ReturnType<typeof toProgram>, text: string): number {
-  const matcher = new Matcher(program, text)
+function stepsOfAll(pattern: Pattern, text: string): number {
+  const matcher = pattern.search(text)
   for (let from = 0; from <= text.length; ) {
     const found = inOnePiece(matcher.finding(from))
     if (!found) break
