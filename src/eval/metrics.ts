@@ -345,8 +345,7 @@ export function costOf(tokens: { input: number; output: number }, price: TokenPr
 export function toMetricsLine(
   record: ProtocolMetrics & { readonly task_id?: string | null },
 ): string {
-  const { task_id } = record
-  return `${JSON.stringify({ ...(task_id !== undefined && { task_id }), ...toDict(record) })}\n`
+  return `${JSON.stringify({ task_id: record.task_id, ...toDict(record) })}\n`
 }
 
 /** Gives all records as a JSON array. */

@@ -80,10 +80,7 @@ export function headline(results: EvalResults): readonly (readonly [string, stri
   const first = summary.pass_hat_k['1']
   const interval = first ? ` (95 %: ${percent(first.low)} to ${percent(first.high)})` : ''
   return [
-    [
-      `Score (${info.user_info.implementation} user)`,
-      `${percent(first?.value ?? null)}${interval}`,
-    ],
+    [`Score (${info.user_info.implementation} user)`, percent(first?.value ?? null) + interval],
     ['Doing nothing would score', percent(summary.do_nothing.rate)],
     ['Succeeded', `${summary.successes} of ${summary.scored} scored`],
     ...withoutUserFaults(summary),

@@ -448,20 +448,16 @@ export function createA2AConfig(given: A2AConfigInput): A2AConfig {
   if (typeof given === 'string')
     throw new ValidationError('the config must be an object: { endpoint }')
   const input = respelled(given)
-  const { timeout = 300, verifySsl = true, credentialOrigins } = input ?? {}
-  const url = requireEndpoint(input?.endpoint)
+  const { timeout = 300, verifySsl = true, credentialOrigins } = input
+  const url = requireEndpoint(input.endpoint)
   checkTimeout(timeout)
   const endpoint = checkEndpoint(url)
   const authToken = checkToken(input.authToken)
   if (typeof verifySsl !== 'boolean')
     throw new ValidationError(`verify_ssl must be a boolean, got ${shown(verifySsl)}`)
   checkOrigins(credentialOrigins ?? [])
-  const config: A2AConfig = {
-    endpoint,
-    timeout,
-    verifySsl,
-    ...(credentialOrigins && { credentialOrigins }),
-  }
+  const origins = credentialOrigins && { credentialOrigins }
+  const config: A2AConfig = { endpoint, timeout, verifySsl, ...origins }
   if (authToken !== undefined) Object.defineProperty(config, 'authToken', { value: authToken })
   return Object.freeze(config)
 }

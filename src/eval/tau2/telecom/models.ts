@@ -13,7 +13,6 @@ import {
 import type { Numeric } from '../python/arithmetic.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
-import type { TableType } from '../state/table.ts'
 
 /** A tariff. */
 export interface Plan extends Instance {
@@ -233,6 +232,6 @@ export const telecomDatabase: DatabaseType = {
   },
 }
 
-function rows(row: Model<Instance>): TableType {
+function rows(row: Model<Instance>): DatabaseType['tables'][string] {
   return { shape: 'list', row, absent: empty }
 }
