@@ -1,6 +1,8 @@
 import { credentialOriginFault } from '../client/auth/auth.ts'
 import { validateAgentId } from '../protocol/card.ts'
+import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { readUrl } from '../shared/text.ts'
+import type { AgentAuth } from './config.ts'
 
 /** Why an `AgentConfig` cannot become what its protocol needs. */
 export type ConfigFault =
@@ -136,4 +138,38 @@ export function checkHeaderName(field: string, value: string): string {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value))
     throw invalidValue(field, value, 'must be the name of an HTTP header')
   return value
+}
+
+/** The header that an API key goes in where none is named. */
+export const keyHeader = 'X-API-Key'
+
+const authOptions: {
+  readonly [Type in AgentAuth['type']]: OptionTable<Extract<AgentAuth, { readonly type: Type }>>
+} = {
+  api_key: { type: 'string!', key: 'string!', header: 'string' },
+  bearer: { type: 'string!', token: 'string!' },
+  oauth2: {
+    type: 'string!',
+    tokenUrl: 'string!',
+    clientId: 'string!',
+    clientSecret: 'string!',
+    scopes: 'array',
+  },
+}
+
+/**
+ * Checks that credentials can be used.
+ * @throws ConfigConversionError that names the field as `at` does, never the secret.
+ */
+export function checkAuth(auth: AgentAuth, at: (key: string) => string): void {
+  if (Object.hasOwn(authOptions, auth.type)) checkOptions('auth', auth, authOptions[auth.type])
+  if (auth.type === 'api_key') {
+    checkSecret('auth.key', auth.key)
+    checkHeaderName('auth.header', auth.header ?? keyHeader)
+  } else if (auth.type === 'bearer') checkSecret('auth.token', auth.token)
+  else if (auth.type === 'oauth2') {
+    checkUrl(at('auth.tokenUrl'), auth.tokenUrl)
+    checkText(at('auth.clientId'), auth.clientId)
+    checkSecret(at('auth.clientSecret'), auth.clientSecret)
+  } else throw invalidValue('auth.type', 'unknown', 'must be api_key, bearer or oauth2')
 }

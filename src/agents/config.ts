@@ -1,10 +1,11 @@
 import { createRanges, ipVersion } from '../network/guard.ts'
 import type { JsonObject } from '../protocol/types.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
+import { fromVariable, optionsOf, type Rows, row } from '../shared/rows.ts'
 import { readUrl, toSnakeCase } from '../shared/text.ts'
 import {
   ConfigConversionError,
-  checkHeaderName,
+  checkAuth,
   checkId,
   checkOrigins,
   checkRetries,
@@ -13,19 +14,29 @@ import {
   checkText,
   checkUrl,
   invalidValue,
+  keyHeader,
   missingField,
 } from './config-checks.ts'
 import type { Guards } from './guards/guard.ts'
 import {
   checkMetadata,
   checkModelConfig,
+  type McpServerConfig,
   type ModelConfig,
   modelRows,
+  type ToolModuleConfig,
   toModelConfig,
 } from './model-config.ts'
 
 export { ConfigConversionError, type ConfigFault } from './config-checks.ts'
-export type { ModelConfig } from './model-config.ts'
+export type {
+  ApprovalNames,
+  McpEndpoint,
+  McpProgram,
+  McpServerConfig,
+  ModelConfig,
+  ToolModuleConfig,
+} from './model-config.ts'
 
 /** How an agent of a configuration is reached. */
 export type ProtocolType = 'a2a' | 'openai' | 'module'
@@ -78,31 +89,121 @@ export interface AgentConfig {
   readonly maxOutputRetries?: number
 }
 
-/** What the members of an agent's configuration may be. */
-export const agentConfigOptions: OptionTable<AgentConfig> = {
-  id: 'string!',
-  name: 'string!',
-  description: 'string',
-  endpoint: 'string!',
-  protocol: 'string!',
-  version: 'string',
-  capabilities: 'array',
-  metadata: 'object',
-  expose: 'boolean',
-  timeoutSeconds: 'number',
-  maxRetries: 'number',
-  maxTaskSeconds: 'number',
-  wait: 'any',
-  auth: 'object',
-  credentialOrigins: 'array',
-  mcpServers: 'array',
-  tools: 'array',
-  model: 'object',
-  allowFiles: 'array',
-  guards: 'object',
-  outputSchema: 'any',
-  maxOutputRetries: 'number',
+/** What an agent's answers must be. */
+export const outputRows: Rows<
+  Pick<AgentConfig, 'outputSchema' | 'maxOutputRetries'>,
+  'maxOutputRetries'
+> = {
+  outputSchema: row.any(
+    {
+      examples: [
+        { type: 'object', properties: { score: { type: 'number' } }, required: ['score'] },
+        './schemas/review.json',
+      ],
+    },
+    'A JSON Schema as a table, or the file that holds it, relative to this one: answers must fit it, and become data.',
+  ),
+  maxOutputRetries: row.number(
+    { default: 2, examples: [1] },
+    'How often an answer that does not fit `output_schema` is asked for again, 0 to 10; then the task fails.',
+  ),
 }
+
+/** `[[agents]]`. */
+export const agentRows: Rows<AgentConfig, 'timeoutSeconds' | 'maxRetries'> = {
+  id: row.text(
+    { required: true, examples: ['writer'] },
+    "Names the agent in this file and in the server's paths, `/agents/ID`: letters, digits, `.`, `_`, `:` and `-`. Agents and teams share their ids.",
+  ),
+  name: row.text({ required: true, examples: ['Writer'] }, 'What people and cards call the agent.'),
+  description: row.anyText(
+    { examples: ['Writes short articles'] },
+    'What the agent is for. Cards show it; supervisors and routers choose by it.',
+  ),
+  protocol: row.word(
+    {
+      required: true,
+      of: ['a2a', 'openai', 'module'],
+      spellings: ['A2A', 'OpenAI'],
+      option: 'string',
+      examples: ['openai', 'module'],
+    },
+    'How the agent is reached: `a2a` for an A2A agent elsewhere, `openai` for a model behind an OpenAI-compatible service, `module` for a file of yours.',
+  ),
+  version: row.text(
+    { examples: ['1.2.0'] },
+    'The version of the agent, a semantic one. Cards show it, and it is part of the definition that a running task belongs to: raise it when the code changes and old and new steps must not mix in one run.',
+  ),
+  endpoint: row.text(
+    { required: true, examples: ['https://api.openai.com/v1', './agents/writer.mjs'] },
+    'Where the agent is: the URL of an A2A agent, the base URL of a model service, or a file, relative to this one, whose default export answers.',
+  ),
+  capabilities: row.texts(
+    { examples: [['writing', 'editing']] },
+    'What the agent can do, in words of your own. Cards show them as skills.',
+  ),
+  expose: row.boolean(
+    { default: true, examples: [false] },
+    'Whether the agent is served on its own, at `/agents/ID`, as a model and as a tool. If false, it answers as a member of teams alone.',
+  ),
+  timeoutSeconds: row.number(
+    { default: 30, examples: [60] },
+    'How long the agent may be silent, in seconds; then the call fails, but an A2A agent that says that it works is not silent. A module may be silent for ever if this is absent.',
+  ),
+  maxTaskSeconds: row.number(
+    { examples: [86400] },
+    'How long the agent may work on a task, in seconds, restarts of your server included; then the task is cancelled. No limit if absent, and for `a2a` only.',
+  ),
+  wait: row.word(
+    { of: ['stream', 'push'], default: 'stream', examples: ['push'] },
+    'How a task that the agent works on is waited for: `stream` by a subscription where the agent streams, else by polls; `push` by a webhook of this server, without a connection, and by a poll every 5 minutes. `push` needs `public_url` in `[server]`; for `a2a` only.',
+  ),
+  maxRetries: row.number(
+    { default: 3, examples: [1] },
+    'How often a connection that fails is tried again, 0 to 10; of a module, an answer that failed before its first word, and never if this is absent.',
+  ),
+  model: row.table(
+    { examples: [{ name: 'gpt-4.1', system_prompt: 'You are a careful researcher.' }] },
+    'Which model answers, and how. For `openai`.',
+  ),
+  tools: row.tables(
+    { examples: [[{ module: './tools/weather.mjs', approval: ['warn'] }]] },
+    'Files whose tools the model may use. For `openai`.',
+  ),
+  mcpServers: row.tables(
+    { examples: [[{ name: 'files', command: 'npx', args: ['-y', 'files-server'] }]] },
+    'MCP servers whose tools the model may use. For `openai`.',
+  ),
+  auth: row.table(
+    { examples: [{ type: 'bearer', token: fromVariable('REVIEWER_TOKEN') }] },
+    'How Corral proves itself to the agent. For `a2a` and `openai`.',
+  ),
+  credentialOrigins: row.texts(
+    { examples: [['https://api.example.com']] },
+    'Further origins that get the credentials, where the card of the agent names an interface there; otherwise the origin of `endpoint` alone gets them. For `a2a`.',
+  ),
+  metadata: row.table(
+    { examples: [{ task_handling: 'return_task_info', owner: 'newsroom' }] },
+    "Settings of the agent's kind. What else stands here shows in the agent's info; what is nearly a setting is refused.",
+  ),
+  ...outputRows,
+  guards: row.table(
+    { examples: [{ input: [{ use: 'length', max: 8000 }], output: ['secrets'] }] },
+    'What looks at messages to the agent and at its answers.',
+  ),
+  allowFiles: row.texts(
+    { examples: [['files.internal', '10.0.0.0/8']] },
+    'Hosts and ranges inside your networks whose images callers may name by URL; all others must be public. For `openai`.',
+  ),
+}
+
+/** What the members of an agent's configuration may be. */
+export const agentConfigOptions: OptionTable<AgentConfig> = optionsOf(agentRows, [
+  ...(['id', 'name', 'description', 'endpoint', 'protocol', 'version', 'capabilities'] as const),
+  ...(['metadata', 'expose', 'timeoutSeconds', 'maxRetries', 'maxTaskSeconds', 'wait'] as const),
+  ...(['auth', 'credentialOrigins', 'mcpServers', 'tools', 'model', 'allowFiles'] as const),
+  'guards',
+])
 
 /** How Corral proves itself to a remote agent: by an API key, a bearer token, or OAuth 2. */
 export type AgentAuth =
@@ -115,45 +216,6 @@ export type AgentAuth =
       readonly clientSecret: string
       readonly scopes?: readonly string[]
     }
-
-/** An MCP server whose tools a model may use: a program spoken to over stdio, or a streamable HTTP endpoint. */
-export type McpServerConfig = McpProgram | McpEndpoint
-
-/** An MCP server that is started as a child process. */
-export interface McpProgram {
-  /** Names the server in errors and, where two servers have a tool of the same name, in the tool's name. */
-  readonly name: string
-  readonly command: string
-  readonly args?: readonly string[]
-  /** Added to a small safe environment; the process's own variables are not inherited. */
-  readonly env?: Readonly<Record<string, string>>
-  /** The folder it runs in; relative to where this process was started, which is also the default. */
-  readonly cwd?: string
-  /** Tools of the server that the user is asked about before they run. */
-  readonly approval?: ApprovalNames
-}
-
-/** An MCP server that is reached by HTTP (streamable). */
-export interface McpEndpoint {
-  /** Names the server in errors and, where two servers have a tool of the same name, in the tool's name. */
-  readonly name: string
-  readonly url: string
-  /** Sent with every request. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** Tools of the server that the user is asked about before they run. */
-  readonly approval?: ApprovalNames
-}
-
-/** A file whose tools a model may use. */
-export interface ToolModuleConfig {
-  /** The file, relative to the configuration: it exports a tool, a list of them, or several under names. */
-  readonly module: string
-  /** Tools that the user is asked about before they run, beside those that say so themselves. */
-  readonly approval?: ApprovalNames
-}
-
-/** Which tools the user is asked about before they run: all of them, or those that are named. */
-export type ApprovalNames = boolean | readonly string[]
 
 /** What becomes of a remote answer that is a task: it is followed to its end, returned as it is, or rejected. */
 export type TaskHandling = 'PollUntilComplete' | 'ReturnTaskInfo' | 'RejectTasks'
@@ -291,9 +353,6 @@ function withoutModel(config: AgentConfig): void {
     throw invalidValue('model', model.name ?? '…', 'only an agent of protocol openai has one')
 }
 
-/** The header that an API key goes in where none is named. */
-export const keyHeader = 'X-API-Key'
-
 /** The origin's metadata keys; an API key wins over a bearer token. */
 function authOf(config: AgentConfig): AgentAuth | undefined {
   const key = text(config, 'api_key')
@@ -393,7 +452,11 @@ function keyOf(config: AgentConfig): string | undefined {
 export function withCallDefaults<Config extends Partial<CallSettings>>(
   config: Config,
 ): Config & CallSettings {
-  const { timeoutSeconds = 30, maxRetries = 3, taskHandling = 'PollUntilComplete' } = config
+  const {
+    timeoutSeconds = agentRows.timeoutSeconds.default,
+    maxRetries = agentRows.maxRetries.default,
+    taskHandling = 'PollUntilComplete',
+  } = config
   return { ...config, timeoutSeconds, maxRetries, taskHandling }
 }
 
@@ -461,37 +524,6 @@ function checkRemote(config: A2AAgentConfig, at: KeyName): void {
   const names = [...new Set(taskHandlings.values())]
   const reason = `must be ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
   throw invalidValue(at('taskHandling'), taskHandling, reason)
-}
-
-const authOptions: {
-  readonly [Type in AgentAuth['type']]: OptionTable<Extract<AgentAuth, { readonly type: Type }>>
-} = {
-  api_key: { type: 'string!', key: 'string!', header: 'string' },
-  bearer: { type: 'string!', token: 'string!' },
-  oauth2: {
-    type: 'string!',
-    tokenUrl: 'string!',
-    clientId: 'string!',
-    clientSecret: 'string!',
-    scopes: 'array',
-  },
-}
-
-/**
- * Checks that credentials can be used.
- * @throws ConfigConversionError that names the field as `at` does, never the secret.
- */
-function checkAuth(auth: AgentAuth, at: (key: string) => string): void {
-  if (Object.hasOwn(authOptions, auth.type)) checkOptions('auth', auth, authOptions[auth.type])
-  if (auth.type === 'api_key') {
-    checkSecret('auth.key', auth.key)
-    checkHeaderName('auth.header', auth.header ?? keyHeader)
-  } else if (auth.type === 'bearer') checkSecret('auth.token', auth.token)
-  else if (auth.type === 'oauth2') {
-    checkUrl(at('auth.tokenUrl'), auth.tokenUrl)
-    checkText(at('auth.clientId'), auth.clientId)
-    checkSecret(at('auth.clientSecret'), auth.clientSecret)
-  } else throw invalidValue('auth.type', 'unknown', 'must be api_key, bearer or oauth2')
 }
 
 function checkModel(config: OpenAIAgentConfig, at: KeyName): void {

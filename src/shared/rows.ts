@@ -123,3 +123,8 @@ export function choicesOf({ of }: KeyRow): readonly string[] {
 export function eitherOf(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 }
+
+/** How a file names the variable that holds a secret. */
+export function fromVariable(name: string): string {
+  return `\${${name}}`
+}

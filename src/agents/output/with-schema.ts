@@ -5,7 +5,7 @@ import type { Json, Message, Part } from '../../protocol/types.ts'
 import { isAsyncIterable } from '../../shared/async.ts'
 import { notJson, readJsonAnswer } from '../../shared/json.ts'
 import type { Agent, AgentEvent, AgentOf, DataReading, DataSchema, Turn } from '../agent.ts'
-import type { AgentConfig } from '../config.ts'
+import { type AgentConfig, outputRows } from '../config.ts'
 import { ConfigConversionError, checkRetries, invalidValue } from '../config-checks.ts'
 import { readAgentEvent } from '../reply.ts'
 import { toDataSchema } from '../schema.ts'
@@ -49,9 +49,6 @@ export function withOutputSchema<Output>(
   return wrapped as AgentOf<Output> // its schema has just been put there
 }
 
-/** How often an answer that does not fit is asked for again by default. */
-export const defaultOutputRetries = 2
-
 /** What is asked of an answer. */
 interface OutputRules {
   readonly schema: DataSchema
@@ -79,7 +76,7 @@ const longestFault = 2_000
  * @throws A2AError `invalidAgentResponse` with the last fault when no try has given one that fits.
  */
 export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<AgentEvent> {
-  const { ask, turn, schema, maxOutputRetries = defaultOutputRetries } = question
+  const { ask, turn, schema, maxOutputRetries = outputRows.maxOutputRetries.default } = question
   const tries = new Tries(turn, question.message)
   while (true) {
     if (tries.number > 1) {

@@ -17,7 +17,8 @@ import { withDeadline } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { OptionTable } from '../../shared/options.ts'
 import type { AgentDetails, AgentInfo, Health } from '../agent.ts'
-import { type A2AAgentConfig, type AgentAuth, keyHeader } from '../config.ts'
+import type { A2AAgentConfig, AgentAuth } from '../config.ts'
+import { keyHeader } from '../config-checks.ts'
 
 /** How a remote agent is connected. */
 interface RemoteWay extends ClientOptions {

@@ -4,33 +4,30 @@ import { z } from 'zod'
 import {
   type AgentAuth,
   type AgentConfig,
-  keyHeader,
+  agentRows,
   type McpServerConfig,
+  outputRows,
   type ToolModuleConfig,
-  withCallDefaults,
 } from '../../agents/config.ts'
+import { keyHeader } from '../../agents/config-checks.ts'
 import { type ModelConfig, modelRows } from '../../agents/model-config.ts'
-import { defaultOutputRetries } from '../../agents/output/with-schema.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { isFields } from '../../shared/json.ts'
+import { fromVariable } from '../../shared/rows.ts'
 import { guardsSchema } from './guards.ts'
 import type { Unplaced } from './locate.ts'
 import {
   described,
   filledText,
-  fromVariable,
   isJsonTable,
   isTable,
   type KeyFacts,
-  numberLike,
+  keysOf,
   table,
   tableOf,
   toCamelCase,
-  word,
   words,
 } from './values.ts'
-
-const { timeoutSeconds, maxRetries } = withCallDefaults({})
 
 const stopSchema = z.union([filledText, z.array(filledText)])
 
@@ -237,122 +234,17 @@ const outputSchemaField: z.ZodType<JsonObject> = z
 export const outputFields: {
   readonly output_schema: z.ZodOptional<z.ZodType<JsonObject>>
   readonly max_output_retries: z.ZodOptional<z.ZodType<number, number | string>>
-} = {
-  output_schema: described(outputSchemaField.optional(), {
-    description:
-      'A JSON Schema as a table, or the file that holds it, relative to this one: answers must fit it, and become data.',
-    examples: [
-      { type: 'object', properties: { score: { type: 'number' } }, required: ['score'] },
-      './schemas/review.json',
-    ],
-  }),
-  max_output_retries: described(numberLike.optional(), {
-    description:
-      'How often an answer that does not fit `output_schema` is asked for again, 0 to 10; then the task fails.',
-    default: defaultOutputRetries,
-    examples: [1],
-  }),
-}
+} = keysOf(outputRows, { outputSchema: outputSchemaField.optional() }) as never // by these rows
 
 /** `[[agents]]`: one agent. Ranges are checked where it becomes an agent of its kind. */
-export const agentSchema: z.ZodType<AgentConfig> = table({
-  id: described(filledText, {
-    description:
-      "Names the agent in this file and in the server's paths, `/agents/ID`: letters, digits, `.`, `_`, `:` and `-`. Agents and teams share their ids.",
-    examples: ['writer'],
-  }),
-  name: described(filledText, {
-    description: 'What people and cards call the agent.',
-    examples: ['Writer'],
-  }),
-  description: described(z.string().optional(), {
-    description: 'What the agent is for. Cards show it; supervisors and routers choose by it.',
-    examples: ['Writes short articles'],
-  }),
-  protocol: described(word(['a2a', 'openai', 'module'], ['A2A', 'OpenAI']), {
-    description:
-      'How the agent is reached: `a2a` for an A2A agent elsewhere, `openai` for a model behind an OpenAI-compatible service, `module` for a file of yours.',
-    examples: ['openai', 'module'],
-  }),
-  version: described(filledText.optional(), {
-    description:
-      'The version of the agent, a semantic one. Cards show it, and it is part of the definition that a running task belongs to: raise it when the code changes and old and new steps must not mix in one run.',
-    examples: ['1.2.0'],
-  }),
-  endpoint: described(filledText, {
-    description:
-      'Where the agent is: the URL of an A2A agent, the base URL of a model service, or a file, relative to this one, whose default export answers.',
-    examples: ['https://api.openai.com/v1', './agents/writer.mjs'],
-  }),
-  capabilities: described(z.array(filledText).optional(), {
-    description: 'What the agent can do, in words of your own. Cards show them as skills.',
-    examples: [['writing', 'editing']],
-  }),
-  expose: described(z.boolean().optional(), {
-    description:
-      'Whether the agent is served on its own, at `/agents/ID`, as a model and as a tool. If false, it answers as a member of teams alone.',
-    default: true,
-    examples: [false],
-  }),
-  timeout_seconds: described(numberLike.optional(), {
-    description:
-      'How long the agent may be silent, in seconds; then the call fails, but an A2A agent that says that it works is not silent. A module may be silent for ever if this is absent.',
-    default: timeoutSeconds,
-    examples: [60],
-  }),
-  max_task_seconds: described(numberLike.optional(), {
-    description:
-      'How long the agent may work on a task, in seconds, restarts of your server included; then the task is cancelled. No limit if absent, and for `a2a` only.',
-    examples: [86400],
-  }),
-  wait: described(word(['stream', 'push'], []).optional(), {
-    description:
-      'How a task that the agent works on is waited for: `stream` by a subscription where the agent streams, else by polls; `push` by a webhook of this server, without a connection, and by a poll every 5 minutes. `push` needs `public_url` in `[server]`; for `a2a` only.',
-    default: 'stream',
-    examples: ['push'],
-  }),
-  max_retries: described(numberLike.optional(), {
-    description:
-      'How often a connection that fails is tried again, 0 to 10; of a module, an answer that failed before its first word, and never if this is absent.',
-    default: maxRetries,
-    examples: [1],
-  }),
-  model: described(modelSchema.optional(), {
-    description: 'Which model answers, and how. For `openai`.',
-    examples: [{ name: 'gpt-4.1', system_prompt: 'You are a careful researcher.' }],
-  }),
-  tools: described(z.array(toolsSchema).optional(), {
-    description: 'Files whose tools the model may use. For `openai`.',
-    examples: [[{ module: './tools/weather.mjs', approval: ['warn'] }]],
-  }),
-  mcp_servers: described(z.array(mcpSchema).optional(), {
-    description: 'MCP servers whose tools the model may use. For `openai`.',
-    examples: [[{ name: 'files', command: 'npx', args: ['-y', 'files-server'] }]],
-  }),
-  auth: described(agentAuthSchema.optional(), {
-    description: 'How Corral proves itself to the agent. For `a2a` and `openai`.',
-    examples: [{ type: 'bearer', token: fromVariable('REVIEWER_TOKEN') }],
-  }),
-  credential_origins: described(z.array(filledText).optional(), {
-    description:
-      'Further origins that get the credentials, where the card of the agent names an interface there; otherwise the origin of `endpoint` alone gets them. For `a2a`.',
-    examples: [['https://api.example.com']],
-  }),
-  metadata: described(metadataSchema.optional(), {
-    description:
-      "Settings of the agent's kind. What else stands here shows in the agent's info; what is nearly a setting is refused.",
-    examples: [{ task_handling: 'return_task_info', owner: 'newsroom' }],
-  }),
-  ...outputFields,
-  guards: described(guardsSchema.optional(), {
-    description: 'What looks at messages to the agent and at its answers.',
-    examples: [{ input: [{ use: 'length', max: 8000 }], output: ['secrets'] }],
-  }),
-  allow_files: described(z.array(filledText).optional(), {
-    description:
-      'Hosts and ranges inside your networks whose images callers may name by URL; all others must be public. For `openai`.',
-    examples: [['files.internal', '10.0.0.0/8']],
-  }),
+export const agentSchema: z.ZodType<AgentConfig> = tableOf(agentRows, {
+  model: modelSchema.optional(),
+  tools: z.array(toolsSchema).optional(),
+  mcpServers: z.array(mcpSchema).optional(),
+  auth: agentAuthSchema.optional(),
+  metadata: metadataSchema.optional(),
+  outputSchema: outputSchemaField.optional(),
+  guards: guardsSchema.optional(),
 })
 
 /** A file with the schemas that it names by their files put in, which files these are, and what is wrong with them. */

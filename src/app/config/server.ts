@@ -4,16 +4,9 @@ import { isScope, scopeNames } from '../../protocol/operations.ts'
 import { callerKeyHeader, jwtDefaults, type SecretOwner } from '../../server/access/auth.ts'
 import { type LimitOptions, limitRows } from '../../server/access/limits.ts'
 import { isHostEntry } from '../../server/access/origins.ts'
+import { fromVariable } from '../../shared/rows.ts'
 import { type PostgresConfig, postgresSchema } from './postgres.ts'
-import {
-  described,
-  filledText,
-  fromVariable,
-  serverDefaults,
-  table,
-  tableOf,
-  whenGiven,
-} from './values.ts'
+import { described, filledText, serverDefaults, table, tableOf, whenGiven } from './values.ts'
 
 const hostEntry = filledText.refine(
   isHostEntry,

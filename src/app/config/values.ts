@@ -140,11 +140,6 @@ const simple: Readonly<
   textTable: words,
   any: z.unknown(),
 }
-/** How a file names the variable that holds a secret. */
-export function fromVariable(name: string): string {
-  return `\${${name}}`
-}
-
 /** What holds where the `[server]` table of a file does not say. */
 export const serverDefaults = {
   host: '127.0.0.1',
