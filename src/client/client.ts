@@ -31,7 +31,7 @@ import type {
   Timeouts,
   Transport,
 } from './config.ts'
-import { type AgentConnection, createConnection } from './connection.ts'
+import { AgentConnection } from './connection.ts'
 import {
   answerOf,
   type FollowedAgent,
@@ -57,7 +57,7 @@ export class A2AClient {
 
   constructor(target: string | Transport | ClientConfig) {
     this.#config = toConfig(target)
-    this.#connection = createConnection(this.#config)
+    this.#connection = new AgentConnection(this.#config)
   }
 
   /** The client as a `Dispatch`: any operation by its name, through discovery, retries and credentials. */
@@ -67,18 +67,18 @@ export class A2AClient {
 
   /** Gives the agent's card: fetched, kept for five minutes at most, then asked for again. */
   fetchAgentCard(options: CallOptions = {}): Promise<AgentCard> {
-    return this.#connection.card(options.signal)
+    return this.#connection.card.get(options.signal)
   }
 
   /** Forgets the card; the next call fetches it again. */
   invalidate(): void {
-    this.#connection.invalidate()
+    this.#connection.card.invalidate()
   }
 
   /** Gives the card for authenticated callers, which takes the public card's place until `invalidate` (§3.1.11). */
   async getExtendedAgentCard(options: CallOptions = {}): Promise<AgentCard> {
     const card = await this.dispatch('GetExtendedAgentCard', {}, options)
-    this.#connection.replaceCard(card)
+    this.#connection.card.replace(card)
     return card
   }
 

@@ -165,7 +165,7 @@ export class JsonRpcTransport implements Transport {
 
   /** Makes a `Dispatch` over this wire. */
   connect(send: HttpSend): Dispatch {
-    const { dialect = dialectAt(this.url), ...rest } = this.#options
+    const { dialect = rpcDialectAt(this.url) ?? '1.0', ...rest } = this.#options
     return createJsonRpcDispatch({ url: this.url, send, dialect, ...rest })
   }
 }
@@ -198,9 +198,9 @@ function httpUrl(url: string): string {
   )
 }
 
-/** At these paths RANCH and 1.0-rc are spoken, on whoever's server they are. */
-function dialectAt(url: string): JsonRpcDialect {
+/** The older dialect that the path of a URL stands for, on any server. */
+export function rpcDialectAt(url: string): 'ranch' | '1.0-rc' | undefined {
   const { pathname } = new URL(url)
   if (/\/v1\/rpc\/?$/.test(pathname)) return '1.0-rc'
-  return /\/rpc\/?$/.test(pathname) ? 'ranch' : '1.0'
+  return /\/rpc\/?$/.test(pathname) ? 'ranch' : undefined
 }

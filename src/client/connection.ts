@@ -32,44 +32,38 @@ import {
 import { createHttp } from './node.ts'
 import { isPassing, type RetryContext, retryRules, withRetry } from './retry.ts'
 
-/** What stands between a client's methods and the agent. */
-export interface AgentConnection {
+/** What stands between a client's methods and the agent that a config names. Nothing is sent before the first call. */
+export class AgentConnection {
   /** Every operation, through defaults, capability check, retries, choice of wire and credentials. */
   readonly dispatch: Dispatch
   /** The same without retries, for what tries again by itself. */
   readonly once: Dispatch
+  /** The card that the client goes by. */
+  readonly card: SessionCard
   /** Whether the card says that an `Idempotency-Key` makes a repeated send safe. */
-  sendsAreIdempotent(): boolean
-  card(signal?: AbortSignal): Promise<AgentCard>
-  /** Whether the agent streams; true where there is no card to tell. */
-  canStream(signal?: AbortSignal): Promise<boolean>
-  replaceCard(card: AgentCard): void
-  invalidate(): void
-  close(): Promise<void>
-}
+  readonly sendsAreIdempotent: () => boolean
+  readonly close: () => Promise<void>
 
-/** Builds the way to the agent that a config names. Nothing is sent before the first call. */
-export function createConnection(config: ClientConfig): AgentConnection {
-  const { clock = systemClock, random = Math.random, log = silent } = config
-  const http = openHttp(config, clock)
-  const send = withGateways(http.send)
-  const card = new SessionCard(config, send)
-  const sendsAreIdempotent = (): boolean => declaresIdempotency(card.last)
-  const tryAgain = withRetry({ ...config.retry, clock, random, log, sendsAreIdempotent })
-  const wire = createWire(config, card, send)
-  const around = (inner: Dispatch): Dispatch => withDefaults(config)(withCapabilities(card)(inner))
-  return {
-    dispatch: around(tryAgain(wire)),
-    once: around(wire),
-    sendsAreIdempotent,
-    card: (signal) => card.get(signal),
-    async canStream(signal) {
-      const known = await card.known(signal)
-      return known === undefined || known.capabilities.streaming === true
-    },
-    replaceCard: (one) => card.replace(one),
-    invalidate: () => card.invalidate(),
-    close: http.close,
+  constructor(config: ClientConfig) {
+    const { clock = systemClock, random = Math.random, log = silent } = config
+    const http = openHttp(config, clock)
+    const send = withGateways(http.send)
+    const card = new SessionCard(config, send)
+    this.card = card
+    this.close = http.close
+    this.sendsAreIdempotent = () => declaresIdempotency(card.last)
+    const tryAgain = withRetry({ ...config.retry, clock, random, log }, this.sendsAreIdempotent)
+    const wire = createWire(config, card, send)
+    const around = (inner: Dispatch): Dispatch =>
+      withDefaults(config)(withCapabilities(card)(inner))
+    this.dispatch = around(tryAgain(wire))
+    this.once = around(wire)
+  }
+
+  /** Whether the agent streams; true where there is no card to tell. */
+  async canStream(signal?: AbortSignal): Promise<boolean> {
+    const known = await this.card.known(signal)
+    return known === undefined || known.capabilities.streaming === true
   }
 }
 

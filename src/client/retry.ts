@@ -30,12 +30,6 @@ export interface RetryContext extends RetryOptions {
   readonly log: Logger
 }
 
-/** What retrying a Dispatch needs besides. */
-interface RetryMiddlewareContext extends RetryContext {
-  /** Whether the peer's card says that an `Idempotency-Key` makes a repeated send safe. */
-  readonly sendsAreIdempotent: () => boolean
-}
-
 /** The faults of the way there: the next try may go well. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unavailable',
@@ -48,8 +42,10 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  * The one retry layer. Reads are tried again after every passing fault. A send could run twice, so it is tried again
  * only where it cannot have run (no connection, 429, 503 with `Retry-After`) or where the peer knows the repetition by
  * its `Idempotency-Key`; message id and key stay the same over all tries.
+ *
+ * @param sendsAreIdempotent Whether the peer's card says that an `Idempotency-Key` makes a repeated send safe.
  */
-export function withRetry(context: RetryMiddlewareContext): Middleware {
+export function withRetry(context: RetryContext, sendsAreIdempotent: () => boolean): Middleware {
   const { clock } = context
   const tries = triesOf(context)
   return (next) => (name, request, call) => {
@@ -58,10 +54,15 @@ export function withRetry(context: RetryMiddlewareContext): Middleware {
       tries,
       clock,
       signal: call.signal,
-      delay: (error, failures) =>
-        mayRepeat(name, error, { ...context, key: keyed.idempotencyKey })
-          ? nextDelay(error, failures, context)
-          : undefined,
+      delay(error, failures) {
+        if (!isPassing(error)) return undefined
+        const isSafe =
+          operations[name].idempotent ||
+          hasBegunNothing(error) ||
+          // The card is asked when a try has failed: before the first one there may be none to tell.
+          (isSend(name) && Boolean(keyed.idempotencyKey) && sendsAreIdempotent())
+        return isSafe ? nextDelay(error, failures, context) : undefined
+      },
     })
   }
 }
@@ -88,19 +89,6 @@ function nextDelay(error: unknown, failures: number, context: RetryContext): num
   const ms = pauseMs(error, failures, context)
   if (ms !== undefined) context.log.debug({ failures, ms }, 'trying again')
   return ms
-}
-
-// The card is asked when a try has failed: before the first one there may be none to tell.
-function mayRepeat(
-  name: OperationName,
-  error: unknown,
-  context: RetryMiddlewareContext & { readonly key: string | undefined },
-): boolean {
-  if (!isPassing(error)) return false
-  const safe =
-    operations[name].idempotent ||
-    (isSend(name) && Boolean(context.key) && context.sendsAreIdempotent())
-  return safe || hasBegunNothing(error)
 }
 
 /** Whether a failure may pass by itself. */

@@ -36,14 +36,8 @@ function failing(setup: Setup): { dispatch: Dispatch; calls: Call[] } {
     if (fault) throw fault
     return task
   }
-  const wrap = withRetry({
-    baseMs: 100,
-    ...options,
-    clock,
-    random: () => 1,
-    log: silent,
-    sendsAreIdempotent: () => idempotent,
-  })
+  const context = { baseMs: 100, ...options, clock, random: () => 1, log: silent }
+  const wrap = withRetry(context, () => idempotent)
   return { dispatch: wrap(inner as Dispatch), calls } // the tests look at calls, not at results
 }
 

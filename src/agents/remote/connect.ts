@@ -1,7 +1,12 @@
 import { apiKeyAuth, bearerAuth, type ClientAuth } from '../../client/auth/auth.ts'
 import { clientCredentials } from '../../client/auth/oauth-flows.ts'
 import { A2AClient } from '../../client/client.ts'
-import { type ClientOptions, JsonRpcTransport, type SendOptions } from '../../client/config.ts'
+import {
+  type ClientOptions,
+  JsonRpcTransport,
+  rpcDialectAt,
+  type SendOptions,
+} from '../../client/config.ts'
 import { ranchBinding, ranchInfoOf, toBaseUrl } from '../../client/discovery.ts'
 import { A2AError, type ErrorCode, hasCode } from '../../protocol/errors.ts'
 import { declaresIdempotency } from '../../protocol/extensions.ts'
@@ -143,7 +148,7 @@ const withoutCardMs = 60_000
 
 /** A client over the wire that an endpoint tells; undefined where it tells none. */
 function openDirect(endpoint: string, options: ClientOptions): A2AClient | undefined {
-  const dialect = rpcDialect(endpoint)
+  const dialect = rpcDialectAt(endpoint)
   if (!dialect) return undefined
   return new A2AClient({ transport: new JsonRpcTransport(endpoint, { dialect }), ...options })
 }
@@ -151,13 +156,7 @@ function openDirect(endpoint: string, options: ClientOptions): A2AClient | undef
 /** Whether RANCH is spoken at the endpoint that was given, by a card. */
 function offersRanch(endpoint: string, card: AgentCard): boolean {
   const offered = card.supportedInterfaces.some((one) => one.protocolBinding === ranchBinding)
-  return offered && rpcDialect(endpoint) === 'ranch'
-}
-
-function rpcDialect(endpoint: string): 'ranch' | '1.0-rc' | undefined {
-  const { pathname } = new URL(endpoint)
-  if (/\/v1\/rpc\/?$/.test(pathname)) return '1.0-rc'
-  return /\/rpc\/?$/.test(pathname) ? 'ranch' : undefined
+  return offered && rpcDialectAt(endpoint) === 'ranch'
 }
 
 /** What a remote agent is called here; the card's own words if absent. */
