@@ -91,6 +91,7 @@ async function copyTasks(
   target: Store,
   { progress }: CopyOptions,
 ): Promise<CopyProgress> {
+  const copying = new TaskCopying(source, target)
   let place: { readonly cursor?: TaskCursor } = {}
   let tasks = 0
   let copied = 0
@@ -101,12 +102,11 @@ async function copyTasks(
       target.listAll({ ...wanted, counted: false }),
     ])
     const versions = new Map(there.tasks.map(({ head, version }) => [head.id, version]))
-    const group = new CopyGroup(target)
     for (const { head, version } of page.tasks) {
       const known = versions.get(head.id) ?? 0
-      if (known < version && (await copyTask(source, { id: head.id, known, group }))) copied++
+      if (known < version && (await copying.copy(head.id, known))) copied++
     }
-    await group.flush()
+    await copying.flush()
     tasks += page.tasks.length
     const done = { tasks, total: page.total, copied }
     progress?.(done)
@@ -118,20 +118,50 @@ async function copyTasks(
 /** What is written in one commit, about. */
 const perCommitBytes = 2 * 1024 * 1024
 
-/** Writes of several tasks that go into one commit. */
-class CopyGroup {
+/** Records read at once; a log that is longer is copied in parts. */
+const perRead = 500
+
+/** Copies tasks with their webhooks; several small ones go into one commit. */
+class TaskCopying {
+  readonly #source: Store
   readonly #target: Store
   #waiting: Write[] = []
   #bytes = 0
 
-  constructor(target: Store) {
+  constructor(source: Store, target: Store) {
+    this.#source = source
     this.#target = target
   }
 
-  async add(writes: readonly Write[]): Promise<void> {
-    this.#waiting.push(...writes)
-    this.#bytes += weigh(writes)
-    if (this.#bytes >= perCommitBytes) await this.flush()
+  /**
+   * Copies a task; a long log in parts, of which the last has all the rest.
+   * @param known The version that the target has; 0 where it has none.
+   */
+  async copy(id: string, known: number): Promise<boolean> {
+    const source = this.#source
+    const stored = await source.get(id)
+    if (!stored) return false
+    const task = await currentTask(source, stored)
+    let expectedVersion = known
+    for (;;) {
+      const records = await source.records(id, expectedVersion, perRead)
+      const last = expectedVersion + records.length
+      const isLast = last >= stored.version
+      // A task of which only a part is there must not be resumed.
+      const head = isLast ? stored.head : { ...stored.head, busy: false }
+      const write: TaskWrite = { type: 'task', head, expectedVersion, records }
+      const key = expectedVersion === 0 ? await keyOf(source, stored, records) : {}
+      const snapshot = expectedVersion === 0 || isLast ? { task } : {}
+      const configs = isLast ? await source.pushConfigs(id) : []
+      const webhooks = configs.map((record): Write => ({ type: 'pushConfig', record }))
+      const writes = [{ ...write, ...snapshot, ...key }, ...webhooks]
+      this.#waiting.push(...writes)
+      this.#bytes += weigh(writes)
+      // Two parts of one task in one commit would be two statements all the same.
+      if (!isLast || this.#bytes >= perCommitBytes) await this.flush()
+      if (isLast) return true
+      expectedVersion = last
+    }
   }
 
   async flush(): Promise<void> {
@@ -153,42 +183,6 @@ async function store(target: Store, writes: readonly Write[]): Promise<void> {
     if ('conflict' in result && last > 0 && result.conflict === last) continue
     const reason = Object.entries(result).map(([name, value]) => `${name} ${value}`)
     throw new Error(`The target has another task ${id}, or does not take it: ${reason.join()}`)
-  }
-}
-
-/** A task that the target lacks, or has only a part of. */
-interface TaskToCopy {
-  readonly id: string
-  /** The version that the target has; 0 where it has none. */
-  readonly known: number
-  readonly group: CopyGroup
-}
-
-/** Records read at once; a log that is longer is copied in parts. */
-const perRead = 500
-
-/** Copies a task with its webhooks; a long log in parts, of which the last has all the rest. */
-async function copyTask(source: Store, { id, known, group }: TaskToCopy): Promise<boolean> {
-  const stored = await source.get(id)
-  if (!stored) return false
-  const task = await currentTask(source, stored)
-  let expectedVersion = known
-  for (;;) {
-    const records = await source.records(id, expectedVersion, perRead)
-    const last = expectedVersion + records.length
-    const isLast = last >= stored.version
-    // A task of which only a part is there must not be resumed.
-    const head = isLast ? stored.head : { ...stored.head, busy: false }
-    const write: TaskWrite = { type: 'task', head, expectedVersion, records }
-    const key = expectedVersion === 0 ? await keyOf(source, stored, records) : {}
-    const snapshot = expectedVersion === 0 || isLast ? { task } : {}
-    const configs = isLast ? await source.pushConfigs(id) : []
-    const webhooks = configs.map((record): Write => ({ type: 'pushConfig', record }))
-    await group.add([{ ...write, ...snapshot, ...key }, ...webhooks])
-    if (isLast) return true
-    // Two parts of one task in one commit would be two statements all the same.
-    await group.flush()
-    expectedVersion = last
   }
 }
 

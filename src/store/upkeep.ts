@@ -1,4 +1,5 @@
-import type { Clock } from '../shared/clock.ts'
+import { type Clock, toTimestamp } from '../shared/clock.ts'
+import type { PruneLimits } from './keeper.ts'
 
 /** What a committing part of a store reports. */
 export interface CommitEvents {
@@ -103,6 +104,17 @@ export interface Candidate {
 export interface Floors {
   readonly floor: string | undefined
   readonly waitingFloor: string | undefined
+}
+
+/** Whether nothing is ever dropped. */
+export function keepsAll({ maxTasks, maxAgeMs, maxWaitingMs }: PruneLimits): boolean {
+  return [maxTasks, maxAgeMs, maxWaitingMs].every((limit) => limit === undefined)
+}
+
+/** The floors at a moment. */
+export function floorsAt(now: number, { maxAgeMs, maxWaitingMs }: PruneLimits): Floors {
+  const before = (ms: number | undefined) => (ms === undefined ? undefined : toTimestamp(now - ms))
+  return { floor: before(maxAgeMs), waitingFloor: before(maxWaitingMs) }
 }
 
 /** @param over How many finished tasks are too many. */

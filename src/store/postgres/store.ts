@@ -6,7 +6,7 @@ import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import type { Feed } from '../feed.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
 import type { Store } from '../store.ts'
-import { Upkeep } from '../upkeep.ts'
+import { keepsAll, Upkeep } from '../upkeep.ts'
 import { createClaims } from './claim.ts'
 import { DatabaseFeed } from './cluster.ts'
 import { Commits } from './commit.ts'
@@ -25,7 +25,7 @@ import { createReaders, DatabaseLink, type OpenDatabase } from './links.ts'
 import { createDatabaseReader } from './reader.ts'
 import { toLine } from './rows.ts'
 import { migrateDatabase } from './schema.ts'
-import { createTrimStep, keepsAll, LongLists, type RetentionOptions } from './upkeep.ts'
+import { createTrimStep, LongLists, type RetentionOptions } from './upkeep.ts'
 
 /** How a store in PostgreSQL is reached, what it keeps, and how replicas that share it know of each other. */
 export interface PostgresStoreOptions extends RetentionOptions {

@@ -1,8 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
-import { type Clock, toTimestamp } from '../../shared/clock.ts'
 import { finishedStates, waitingStates } from '../documents.ts'
 import { listOf, sampleEvery } from '../spans.ts'
-import { type Floors, isDue, isPastAll } from '../upkeep.ts'
+import { type Floors, floorsAt, isDue, isPastAll } from '../upkeep.ts'
 import { type DatabaseRow, isCollision, type Names } from './connection.ts'
 import type { OpenDatabase, Readers } from './links.ts'
 import { removal } from './rows.ts'
@@ -74,11 +73,6 @@ export interface RetentionOptions {
   readonly maxWaitingMs?: number
 }
 
-/** Whether nothing is ever dropped. */
-export function keepsAll({ maxTasks, maxAgeMs, maxWaitingMs }: RetentionOptions): boolean {
-  return [maxTasks, maxAgeMs, maxWaitingMs].every((limit) => limit === undefined)
-}
-
 /** Tasks looked at in one step, so that a commit behind it hardly waits. */
 const perStep = 50
 
@@ -95,9 +89,8 @@ export function createTrimStep(
   /** How far this round has come: what stays is not looked at again until the next. */
   let place: readonly [timestamp: string, id: string] = ['', '']
   return async () => {
-    const { maxTasks, maxAgeMs, maxWaitingMs } = limits
-    const floor = floorOf(clock, maxAgeMs)
-    const waitingFloor = floorOf(clock, maxWaitingMs)
+    const { maxTasks } = limits
+    const floors = floorsAt(clock.now(), limits)
     let over = 0
     if (maxTasks !== undefined) {
       const [row] = await link.query({ name: 'finished', text: texts.count })
@@ -108,21 +101,16 @@ export function createTrimStep(
       text: texts.oldest,
       values: [...place, perStep],
     })
-    const due = dueOf(rows, over, { floor, waitingFloor })
+    const due = dueOf(rows, over, floors)
     if (due.length > 0)
       await link.query({ name: 'trim', text: texts.remove, values: [db.replica(), due] })
     const last = rows.at(-1)
     const newest = String(last?.timestamp ?? '')
-    const isPast = isPastAll(newest, { floor, waitingFloor }, over - due.length)
+    const isPast = isPastAll(newest, floors, over - due.length)
     const more = rows.length === perStep && !isPast
     place = more ? [newest, String(last?.id)] : ['', '']
     return more
   }
-}
-
-/** Empty text is before every timestamp. */
-function floorOf(clock: Clock, ms: number | undefined): string {
-  return ms === undefined ? '' : toTimestamp(clock.now() - ms)
 }
 
 /** @param over How many finished tasks are too many. */

@@ -4,7 +4,7 @@ import { type Logger, toLogger } from '../../shared/log.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
 import type { Store } from '../store.ts'
-import { Upkeep } from '../upkeep.ts'
+import { keepsAll, Upkeep } from '../upkeep.ts'
 import {
   type DriverName,
   type FileRequest,
@@ -24,7 +24,7 @@ import {
   type Thread,
   type WriterState,
 } from './thread.ts'
-import { limitsAt, type TrimRequest, toPages } from './trim.ts'
+import { limitsAt, toPages } from './trim.ts'
 
 /** How a SQLite store keeps its promises, and how much it keeps. */
 export interface SqliteStoreOptions {
@@ -160,7 +160,6 @@ async function startWriter(
 /** The writing half: commits, and what is done beside them. */
 function createWriting(thread: Thread, options: SqliteStoreOptions) {
   const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes } = options
-  const limits = (): TrimRequest => limitsAt(clock.now(), options)
   const ask = async (request: Request): Promise<unknown> => {
     const answer = await thread.ask(request)
     if ('fault' in answer) throw toStoreError('write', answer.fault)
@@ -168,9 +167,10 @@ function createWriting(thread: Thread, options: SqliteStoreOptions) {
   }
   const upkeep = new Upkeep({
     clock,
-    trim: isUnlimited(limits())
-      ? undefined
-      : async () => (await ask({ type: 'trim', ...limits() })) === true,
+    trim:
+      keepsAll(options) && options.maxBytes === undefined
+        ? undefined
+        : async () => (await ask({ type: 'trim', ...limitsAt(clock.now(), options) })) === true,
     probe: () => ask({ type: 'probe' }),
     recovered: () => group.recovered(),
   })
@@ -198,8 +198,4 @@ function checkBehind(file: FileRequest, group: CommitGroup): StartedThread {
 async function stop(thread: Thread): Promise<void> {
   await thread.ask({ type: 'close' })
   await thread.ended()
-}
-
-function isUnlimited({ maxTasks, floor, waitingFloor, maxPages }: TrimRequest): boolean {
-  return [maxTasks, floor, waitingFloor, maxPages].every((limit) => limit === undefined)
 }

@@ -1,20 +1,16 @@
-import { systemClock, toTimestamp } from '../../shared/clock.ts'
+import { systemClock } from '../../shared/clock.ts'
 import { finishedStates, waitingStates } from '../documents.ts'
 import type { PruneLimits } from '../keeper.ts'
 import type { TaskCursor } from '../store.ts'
-import { type Candidate, isDue, isPastAll } from '../upkeep.ts'
+import { type Candidate, type Floors, floorsAt, isDue, isPastAll } from '../upkeep.ts'
 import { type Connection, createTransaction, type Statement } from './driver.ts'
 import { pragma } from './schema.ts'
 import { type Spans, toTaskPlace } from './spans.ts'
 
 /** What may stay of the tasks that do not run. */
-export interface TrimRequest {
+export interface TrimRequest extends Floors {
   /** The newest so many of the finished; all where absent. */
   readonly maxTasks: number | undefined
-  /** Those that finished at this time or later; all where absent. */
-  readonly floor: string | undefined
-  /** Those that have been waiting for input since this time or later; all where absent. */
-  readonly waitingFloor: string | undefined
   /** Finished tasks go while the file has more pages in use than this. */
   readonly maxPages: number | undefined
 }
@@ -22,11 +18,11 @@ export interface TrimRequest {
 /** The limits of retention at a moment. */
 export function limitsAt(
   now: number,
-  { maxTasks, maxAgeMs, maxWaitingMs, maxBytes }: PruneLimits & { readonly maxBytes?: number },
+  limits: PruneLimits & { readonly maxBytes?: number },
 ): TrimRequest {
-  const before = (ms: number | undefined) => (ms === undefined ? undefined : toTimestamp(now - ms))
+  const { maxTasks, maxBytes } = limits
   const maxPages = maxBytes === undefined ? undefined : toPages(maxBytes * 0.9)
-  return { maxTasks, floor: before(maxAgeMs), waitingFloor: before(maxWaitingMs), maxPages }
+  return { maxTasks, maxPages, ...floorsAt(now, limits) }
 }
 
 /** How many pages so many bytes are. */
