@@ -95,6 +95,92 @@ agents = [{ agent_id = "inner" }]
 scheduler_config = { steps = [{ agent_id = "inner" }] }
 `
 
+/** Teams with all their keys, in another order than the reference has them. */
+const everyKey = `[[agents]]
+id = "a"
+name = "A"
+endpoint = "./a.mjs"
+protocol = "module"
+
+[[agents]]
+id = "b"
+name = "B"
+endpoint = "./a.mjs"
+protocol = "module"
+
+[[teams]]
+skills = [{ proficiency = "expert", name = "editing" }]
+capability_details = [{ version = "2.0.0", description = "Writes", name = "writing" }]
+provider = { url = "https://example.com", name = "Press" }
+version = "1.2.3"
+guards = { output = ["secrets"], input = [{ max = 8000, use = "length", action = "block" }, { use = "pattern", deny = "x", action = "replace" }] }
+budget = { unknown = "fail", max_cost_usd = 1.5, max_tokens = 1000, max_seconds = 60, max_depth = 3, max_hops = 9, max_delegations = 90 }
+agents = [{ capabilities = ["writing"], role = "lead", agent_id = "a" }, { agent_id = "b" }]
+mode = "supervisor"
+scheduler_config = { max_rounds = 4, supervisor_agent_id = "a", type = "supervisor" }
+description = "d"
+name = "Led"
+id = "led"
+
+[[teams]]
+id = "routed"
+name = "Routed"
+description = "d"
+mode = "router"
+agents = [{ agent_id = "a" }, { agent_id = "b" }]
+router_config = { max_routing_hops = 4, default_agent_id = "a" }
+
+[[teams]]
+id = "flow"
+name = "Flow"
+description = "d"
+mode = "workflow"
+budget = { max_seconds = 60 }
+agents = [{ agent_id = "a" }, { agent_id = "b" }]
+
+[teams.scheduler_config]
+type = "workflow"
+
+[[teams.scheduler_config.steps]]
+fail_on = ["length"]
+guards = { output = ["email"] }
+max_output_retries = 1
+output_schema = { type = "object" }
+fallback_agent_id = "b"
+max_retries = 2
+max_task_seconds = 90
+timeout_seconds = 30
+input = "{{ question.text }}"
+condition = "x"
+order = 1
+name = "first"
+agent_id = "a"
+
+[[teams.scheduler_config.steps]]
+name = "both"
+when = "true"
+order = 2
+join = "text"
+parallel = [{ agent_id = "a" }, { input = "{{ question.text }}", agent_id = "b" }]
+
+[[teams.scheduler_config.steps]]
+order = 3
+loop = { max_iterations = 3, until = "previous.text == 'x'", steps = [{ agent_id = "a" }] }
+
+[[teams.scheduler_config.steps]]
+order = 4
+name = "each"
+map = { max_items = 5, max_parallel = 2, over = "question.data", input = "{{ item }}", agent_id = "b" }
+
+[[teams.scheduler_config.steps]]
+order = 5
+branch = [{ steps = [{ agent_id = "a" }], when = "true" }, { steps = [{ agent_id = "b" }] }]
+
+[[teams.scheduler_config.steps]]
+order = 6
+approval = { max_feedback_rounds = 2, on_feedback = "first", question = "Good?" }
+`
+
 /** Inner, outer and a. */
 async function inFile(...versions: string[]): Promise<readonly Agent[]> {
   return (await createRoster(parseConfig(file(...versions)), { directory })).agents
@@ -115,6 +201,17 @@ describe('the definition digest', () => {
     expect(await buildsOf([plain('A', '1.2.0'), teamOf(plain('A'), '1.2.0')])).toEqual([
       '5332a710da6763f3c99d7f48',
       '376f42d0e49bf8c14d94019b',
+    ])
+  })
+
+  test('of a team with every key is the one that tasks of earlier releases are stored with', async () => {
+    const { agents } = await createRoster(parseConfig(everyKey), { directory })
+    expect(await buildsOf(agents)).toEqual([
+      '9f33c70b83296e466908889a',
+      '01c16264e94ea7008f494d6d',
+      '0c2601757e9722de96300dfb',
+      '9972a5a7e7df8e66843b681c',
+      '243f64958c38bb43cda53725',
     ])
   })
 

@@ -56,11 +56,11 @@ type AddIssue = (path: readonly string[], message: string) => void
 const readers: Readonly<Record<TeamMode, ReadScheduler>> = {
   supervisor({ scheduler_config: config }, refuse) {
     if (!config) return noTable('supervisor', 'scheduler_config', refuse)
-    const { steps, supervisorAgentId, ...rest } = config
+    const { type: _, steps, supervisorAgentId, ...rest } = config
     if (steps) refuse(['scheduler_config', 'steps'], 'do not belong to a supervisor')
     if (supervisorAgentId === undefined) refuse(['scheduler_config'], 'needs a supervisor_agent_id')
     if (steps || supervisorAgentId === undefined) return undefined
-    return { ...rest, type: 'supervisor', supervisorAgentId }
+    return { type: 'supervisor', supervisorAgentId, ...rest }
   },
   workflow({ scheduler_config: config }, refuse) {
     if (!config) return noTable('workflow', 'scheduler_config', refuse)
@@ -178,7 +178,10 @@ export const teamSchema: z.ZodType<TeamConfig> = teamTable.transform(
     )
     if (!scheduler) return z.NEVER
     const named = { ...keys, agents: keys.agents ?? [], proficiencies: skills }
-    return { ...toCamelCase<Omit<TeamConfig, 'scheduler'>>(named), scheduler }
+    const { id, name, description, agents, ...rest } =
+      toCamelCase<Omit<TeamConfig, 'scheduler'>>(named)
+    // Running tasks know their definition by a digest, which depends on this order.
+    return { id, name, description, agents, scheduler, ...rest }
   },
 )
 
