@@ -105,7 +105,7 @@ export async function serveUntilStopped(
   const { workers = 1 } = flags
   if (workers > 1) mustShare(storePlace(config.server, place), workers)
   if (workers > 1 && worker === undefined)
-    return runWorkers({ count: workers, logger, served: (words) => stdout.write(words) })
+    return new Workers({ count: workers, logger, served: (words) => stdout.write(words) }).run()
   const more = extras ? { agents: extras.agents, shutdownMs: extras.shutdownMs } : {}
   const options = { ...place, ...more, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
@@ -247,13 +247,8 @@ const youngMs = 10_000
 
 /**
  * Runs the same command in so many processes, which share its port: connections go round between them. One that dies is
- * replaced. A signal ends all of them gracefully, a later one at once. Resolves with the exit code once all have ended;
- * where one cannot even start, the others are ended too, and its code is the result.
+ * replaced. A signal ends all of them gracefully, a later one at once.
  */
-function runWorkers(options: WorkersOptions): Promise<number> {
-  return new Workers(options).run()
-}
-
 class Workers {
   readonly #options: WorkersOptions
   readonly #done = createDeferred<number>()
@@ -269,6 +264,10 @@ class Workers {
     this.#options = options
   }
 
+  /**
+   * Resolves with the exit code once all have ended. If one cannot even start, the others are ended too, and its code is
+   * the result.
+   */
   async run(): Promise<number> {
     const { count, logger } = this.#options
     const onSignal = (signal: NodeJS.Signals): void => this.#end(signal, 0)

@@ -250,7 +250,7 @@ function toTomlProject(form: ProjectForm, { model }: Choices): ProjectFiles {
 }
 
 function toModule({ id, description, code, streams }: MemberForm): string {
-  return toBlock([
+  return toText([
     `/** ${description}: the default export is the agent, a function of the message. */`,
     `export default ${streams ? 'async function*' : 'function'} ${id}(message) {`,
     "  const text = message.parts.map((part) => part.text ?? '').join(' ')",
@@ -259,17 +259,13 @@ function toModule({ id, description, code, streams }: MemberForm): string {
   ])
 }
 
-function toBlock(lines: readonly string[]): string {
-  return `${lines.join('\n')}\n`
-}
-
 function toConfig({ members, team }: ProjectForm, model: string | undefined): string {
   const about = [
     '#:schema ./node_modules/corral/schema/corral.schema.json',
     '# Serve it with: npm start, or corral serve corral.toml --watch',
   ]
   const agents = members.map((member) => toAgent(member, model))
-  return `${[about, ...agents, ...(team ? toTeam(team, members) : [])].map(toBlock).join('\n')}`
+  return `${[about, ...agents, ...(team ? toTeam(team, members) : [])].map(toText).join('\n')}`
 }
 
 function toAgent(member: MemberForm, model: string | undefined): readonly string[] {
