@@ -18,8 +18,8 @@ import {
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { isFields } from '../shared/json.ts'
 import { toPrintableLine } from '../shared/text.ts'
-import { dim, type Screen } from './screen.ts'
-import { createProse, type Prose } from './terminal/markdown.ts'
+import { dim, type Screen, stderr, stdout } from './screen.ts'
+import { createProse } from './terminal/markdown.ts'
 import { durationText, type Piece } from './terminal/text.ts'
 import {
   declaresTrace,
@@ -35,25 +35,8 @@ import {
 } from './terminal/trace.ts'
 import { clipPieces, pad, widthOf } from './terminal/width.ts'
 
-/** Shows what an agent says as it comes, and remembers where the conversation stands. */
-export interface Transcript {
-  show(event: StreamResponse): void
-  /** Takes in what happened inside the task before it was watched. */
-  recall(entries: readonly JsonObject[]): void
-  /** Ends the line that is open; nothing more is waited for. */
-  end(): void
-  /** The task as the events tell it; undefined where a message answered. */
-  task(): Task | undefined
-  /** The context of the conversation, once it is known. */
-  contextId(): string | undefined
-}
-
-/** Where a transcript goes. */
+/** How a transcript is shown. */
 interface TranscriptOptions {
-  /** The agent's words. */
-  readonly out: Screen
-  /** What is said about them: progress and state. */
-  readonly about: Screen
   /** Each event as a line of JSON instead. */
   readonly json?: boolean
   /** The task as it was before: what it said then is not said again. */
@@ -62,92 +45,87 @@ interface TranscriptOptions {
   readonly name?: string
   /** Whether what happens inside the task is seen as a tree that grows, instead of line by line. */
   readonly asTree?: boolean
-  readonly clock?: Clock
 }
 
-/** Makes a transcript; on a terminal it shows what happens inside the task, and that it waits. */
+/**
+ * Makes a transcript: the agent's words go to stdout, progress and state to stderr. On a terminal it shows what happens
+ * inside the task, and that it waits.
+ */
 export function createTranscript(options: TranscriptOptions): Transcript {
-  return options.json ? new Events(options.out) : new Conversation(options)
+  return options.json ? new Events() : new Conversation(options)
 }
 
-/** Remembers where the conversation stands. */
-class Memory {
+/** Shows what an agent says as it comes, and remembers where the conversation stands. */
+export abstract class Transcript {
   #fold: Fold | undefined
   #lone: Message | undefined
 
-  keep(event: StreamResponse): void {
+  show(event: StreamResponse): void {
     if ('message' in event) this.#lone = event.message
     else if ('task' in event) this.#fold = createFold(event.task)
     else if (!entryOf(event)) this.#fold?.apply(event)
+    this.write(event)
   }
 
+  protected abstract write(event: StreamResponse): void
+
+  /** Takes in what happened inside the task before it was watched. */
+  recall(_entries: readonly JsonObject[]): void {}
+
+  /** Ends the line that is open; nothing more is waited for. */
+  end(): void {}
+
+  /** The task as the events tell it; undefined if a message answered. */
   task(): Task | undefined {
     return this.#fold?.snapshot()
   }
 
+  /** The context of the conversation, once it is known. */
   contextId(): string | undefined {
     return this.task()?.contextId ?? this.#lone?.contextId
   }
 }
 
 /** Each event as a line of JSON. */
-class Events extends Memory implements Transcript {
-  readonly #out: Screen
-
-  constructor(out: Screen) {
-    super()
-    this.#out = out
+class Events extends Transcript {
+  protected write(event: StreamResponse): void {
+    stdout.write(`${JSON.stringify(event)}\n`)
   }
-
-  show(event: StreamResponse): void {
-    this.keep(event)
-    this.#out.write(`${JSON.stringify(event)}\n`)
-  }
-
-  recall(): void {}
-
-  end(): void {}
 }
 
 /** What is said, for a person. */
-class Conversation extends Memory implements Transcript {
-  readonly #prose: Prose
+class Conversation extends Transcript {
+  readonly #prose = createProse(stdout)
   readonly #activity: Activity
   readonly #before: Task | undefined
-  /** Whether notes wait until the agent has ended its line. */
-  readonly #waits: boolean
   #artifactId: string | undefined
 
   constructor(options: TranscriptOptions) {
     super()
-    const { out, before } = options
-    this.#prose = createProse(out)
     this.#activity = new Activity(options)
-    this.#before = before
-    this.#waits = out.hasStyles
+    this.#before = options.before
   }
 
-  recall(entries: readonly JsonObject[]): void {
+  override recall(entries: readonly JsonObject[]): void {
     this.#activity.recall(entries)
   }
 
-  show(event: StreamResponse): void {
-    this.keep(event)
+  protected write(event: StreamResponse): void {
     const entry = entryOf(event)
     if (entry) this.#activity.happen(entry)
-    else if ('message' in event) this.#write(toText(event.message))
+    else if ('message' in event) this.#say(toText(event.message))
     else if ('task' in event) this.#showTask(event.task)
     else if ('statusUpdate' in event) this.#showStatus(event.statusUpdate.status)
     else this.#showArtifact(event.artifactUpdate.artifact, event.artifactUpdate.append ?? false)
     if (!this.#prose.isOpen) this.#activity.tell()
   }
 
-  end(): void {
+  override end(): void {
     this.#activity.stop()
     this.#endLine()
   }
 
-  #write(text: string): void {
+  #say(text: string): void {
     if (text === '') return
     this.#activity.answer()
     this.#prose.write(text)
@@ -159,7 +137,8 @@ class Conversation extends Memory implements Transcript {
   }
 
   #note(text: string): void {
-    if (!this.#waits) this.#endLine()
+    // On a terminal with styles, notes wait until the agent has ended its line.
+    if (!stdout.hasStyles) this.#endLine()
     this.#activity.note([dim(text)])
   }
 
@@ -180,7 +159,7 @@ class Conversation extends Memory implements Transcript {
     const isOther = artifactId !== this.#artifactId || !append
     if (this.#artifactId !== undefined && isOther) this.#endLine()
     this.#artifactId = artifactId
-    this.#write(parts.map(partText).join(''))
+    this.#say(parts.map(partText).join(''))
   }
 
   #isKnown({ artifactId: id, parts }: Artifact): boolean {
@@ -196,7 +175,7 @@ class Conversation extends Memory implements Transcript {
       return
     }
     this.#endLine()
-    this.#write(text)
+    this.#say(text)
   }
 }
 
@@ -229,7 +208,6 @@ const beginning = 40
 
 /** What is shown beside an answer while it comes: what happens inside the task, notes, and that it is waited for. */
 class Activity {
-  readonly #about: Screen
   readonly #asTree: boolean
   readonly #tree = new TraceTree()
   readonly #known = new Set<string>()
@@ -240,16 +218,15 @@ class Activity {
   #said: readonly string[] = []
 
   /** On a terminal it starts a spinner, which `stop` ends. */
-  constructor({ about, clock = systemClock, name, asTree = false }: TranscriptOptions) {
-    this.#about = about
+  constructor({ name, asTree = false }: TranscriptOptions) {
     this.#asTree = asTree
     const tree = this.#tree
     this.#spinner = startSpinner({
-      screen: about,
-      clock,
+      screen: stderr,
+      clock: systemClock,
       label: () => toPrintableLine(openMembers(tree).join(', ') || name || 'waiting'),
       ...(asTree && {
-        above: () => toTraceLines(tree, { columns: about.columns, now: clock.now() }),
+        above: () => toTraceLines(tree, { columns: stderr.columns, now: systemClock.now() }),
       }),
     })
   }
@@ -258,11 +235,11 @@ class Activity {
   happen(entry: JsonObject): void {
     if (this.#known.delete(entryKey(entry))) return
     const node = this.#tree.add(entry)
-    if (!this.#about.isTTY) return
+    if (!stderr.isTTY) return
     if (textAt(entry, 'type') === 'reply')
       this.#said = [...this.#said.slice(-15), textAt(entry, 'text').slice(0, beginning)]
     const shown = this.#hasAnswered && node ? { ...node, words: '' } : node
-    const line = toHappening(entry, shown, this.#about.columns)
+    const line = toHappening(entry, shown, stderr.columns)
     if (line && !this.#asTree) this.note(line)
   }
 
@@ -280,7 +257,7 @@ class Activity {
 
   /** Writes the notes, once no line is open. */
   tell(): void {
-    for (const line of this.#notes.splice(0)) this.#about.write(...line, '\n')
+    for (const line of this.#notes.splice(0)) stderr.write(...line, '\n')
   }
 
   /** Whether a member has just said a text. */

@@ -5,7 +5,7 @@ import { toPrintableLine } from '../../shared/text.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits } from '../command.ts'
 import { CliError, reportError } from '../errors.ts'
-import { createLines, dim, stderr, stdout } from '../screen.ts'
+import { createLines, dim, stderr } from '../screen.ts'
 import {
   aboutTask,
   createTranscript,
@@ -194,7 +194,7 @@ class Chat {
   async #send(line: string): Promise<void> {
     const { json, name, tracing } = this.#options
     const before = this.#asks() ? this.#task : undefined
-    const transcript = createTranscript({ out: stdout, about: stderr, json, before, name })
+    const transcript = createTranscript({ json, before, name })
     const abort = new AbortController()
     this.#running = { transcript, abort, canceling: false }
     try {

@@ -82,8 +82,6 @@ async function stream(
 ): Promise<number> {
   const { json = false, trace } = flags
   const transcript = createTranscript({
-    out: stdout,
-    about: stderr,
     json,
     before: flags.task && !json ? await client.getTask(flags.task) : undefined,
   })

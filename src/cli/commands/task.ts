@@ -193,7 +193,7 @@ function firstWords({ history = [] }: Task): string {
 async function watchCommand(url: string, id: string, flags: ClientFlags): Promise<number> {
   const { json = false } = flags
   const isSeen = stderr.isLively && !json
-  const transcript = createTranscript({ out: stdout, about: stderr, json, asTree: true })
+  const transcript = createTranscript({ json, asTree: true })
   try {
     await withClient(url, flags, (client) => watch(client, id, { transcript, isSeen }))
   } finally {

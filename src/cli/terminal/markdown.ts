@@ -3,7 +3,7 @@ import type { Piece, Styled, TextStyle } from './text.ts'
 import { widthOf } from './width.ts'
 
 /** Shows text that comes in bits. What has been shown stays as it is. */
-export interface Prose {
+interface Prose {
   /** Whether a line is open. */
   readonly isOpen: boolean
   write(text: string): void
