@@ -3,6 +3,7 @@ import { stringify } from 'smol-toml'
 import { describe, expect, test } from 'vitest'
 import { type Form, type KeySchema, tablesOf } from '../../../scripts/configuration/tables.ts'
 import { parseConfig, toConfigJsonSchema } from '../../../src/app/config/load.ts'
+import { ConfigError } from '../../../src/app/config/locate.ts'
 import { fileWith } from './places.ts'
 
 /** A key of a table, in one of the forms that the table can have. */
@@ -32,7 +33,35 @@ describe('every key of a file', () => {
   test('takes its examples, and its default written out', () => {
     expect(keys.flatMap(faultsOf)).toEqual([])
   })
+
+  test('refuses what it can never hold, at its place', () => {
+    const wrong = keys.filter(({ path, form, key }) => {
+      const error = errorOf(fileWith(path, form, { key, value: [[[]]] }))
+      return !error?.problems.some((problem) => problem.path.includes(key))
+    })
+    expect(wrong.map(({ path, key }) => `${path}.${key}`)).toEqual([])
+  })
+
+  test('is what its name with letters too many is meant to be', () => {
+    const named = keys.filter(({ path }) => path !== 'agents.metadata' && !path.endsWith('.input'))
+    const unknown = named.filter(({ path, form, key }) => {
+      const [value] = factsOf({ form, key }).examples ?? []
+      const error = errorOf(fileWith(path, form, { key: `${key}s_`, value }))
+      return !error?.problems.some(({ hint }) => hint === `did you mean ${key}?`)
+    })
+    expect(unknown.map(({ path, key }) => `${path}.${key}`)).toEqual([])
+  })
 })
+
+function errorOf(file: object): ConfigError | undefined {
+  try {
+    parseConfig(stringify(file), { env, directory: publishing })
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+  return undefined
+}
 
 /** The values of a key that a file with them at their place is refused for. */
 function faultsOf({ path, form, key }: Place): readonly string[] {
