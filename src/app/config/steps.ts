@@ -2,16 +2,17 @@ import { z } from 'zod'
 import type { Guards } from '../../agents/guards/guard.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import {
-  type AskRules,
+  type ApprovalStep,
+  type BranchCase,
   type Join,
   type MapStep,
   type Step,
   teamDefaults,
 } from '../../team/config.ts'
-import type { CallRules, CutReason } from '../../team/schedulers/scheduler.ts'
+import type { CutReason } from '../../team/schedulers/scheduler.ts'
 import { outputFields } from './agents.ts'
 import { guardsSchema } from './guards.ts'
-import { described, filledText, numberLike, whenGiven } from './values.ts'
+import { described, filledText, numberLike, toCamelCase } from './values.ts'
 
 /** What a step can be; exactly one of these keys stands in it. */
 export const stepKinds = ['agent_id', 'parallel', 'branch', 'loop', 'map', 'approval'] as const
@@ -83,48 +84,7 @@ const joinTable = z.strictObject({
 
 const joinSchema: z.ZodType<Join> = z
   .union([filledText, joinTable], 'must be a template, or a table with the agent_id of a member')
-  .transform(
-    (join): Join =>
-      typeof join === 'string'
-        ? join
-        : { agentId: join.agent_id, ...toAskRules(join), ...toCallRules(join) },
-  )
-
-interface AskTable {
-  readonly input?: string | undefined
-  readonly output_schema?: JsonObject | undefined
-  readonly max_output_retries?: number | undefined
-}
-
-/** What is asked, by its names in code. */
-function toAskRules(fields: AskTable): AskRules {
-  return {
-    ...whenGiven('input', fields.input),
-    ...whenGiven('outputSchema', fields.output_schema),
-    ...whenGiven('maxOutputRetries', fields.max_output_retries),
-  }
-}
-
-interface CallTable {
-  readonly timeout_seconds?: number | undefined
-  readonly max_task_seconds?: number | undefined
-  readonly max_retries?: number | undefined
-  readonly fallback_agent_id?: string | undefined
-  readonly guards?: Guards | undefined
-  readonly fail_on?: CutReason[] | undefined
-}
-
-/** How the member is called, by its names in code. */
-function toCallRules(fields: CallTable): CallRules {
-  return {
-    ...whenGiven('timeoutSeconds', fields.timeout_seconds),
-    ...whenGiven('maxTaskSeconds', fields.max_task_seconds),
-    ...whenGiven('maxRetries', fields.max_retries),
-    ...whenGiven('fallbackAgentId', fields.fallback_agent_id),
-    ...whenGiven('guards', fields.guards),
-    ...whenGiven('failOn', fields.fail_on),
-  }
-}
+  .transform((join): Join => (typeof join === 'string' ? join : toCamelCase<Join>(join)))
 
 const caseSchema = z
   .strictObject({
@@ -140,7 +100,7 @@ const caseSchema = z
       })
     },
   })
-  .transform(({ when, steps }) => ({ ...whenGiven('when', when), steps }))
+  .transform((one) => toCamelCase<BranchCase>(one))
 
 const mapSchema: z.ZodType<MapStep['map']> = z
   .strictObject({
@@ -174,37 +134,31 @@ const mapSchema: z.ZodType<MapStep['map']> = z
     ...callFields,
   })
   .transform((map, context): MapStep['map'] => {
-    const { agent_id: agentId, steps } = map
-    const rules = {
-      ...whenGiven('over', map.over),
-      ...whenGiven('maxItems', map.max_items),
-      ...whenGiven('maxParallel', map.max_parallel),
-      ...toAskRules(map),
-      ...toCallRules(map),
-    }
-    if (agentId !== undefined && steps === undefined) return { agentId, ...rules }
-    if (steps !== undefined && agentId === undefined) return { steps, ...rules }
+    if ((map.agent_id === undefined) !== (map.steps === undefined))
+      return toCamelCase<MapStep['map']>(map)
     context.addIssue({ code: 'custom', message: 'needs exactly one of agent_id, steps' })
     return z.NEVER
   })
 
-const loopTable = z.strictObject({
-  until: described(filledText, {
-    description:
-      'When the loop ends: a CEL expression that holds, or a text that the answer contains.',
-    examples: ['APPROVED', 'previous.data.score >= 0.8'],
-  }),
-  max_iterations: described(numberLike, {
-    description: 'How many rounds at most, 1 to 100; then the run goes on with the last answer.',
-    examples: [3],
-  }),
-  get steps() {
-    return described(z.array(stepSchema), {
-      description: 'The steps of one round.',
-      examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]],
-    })
-  },
-})
+const loopSchema = z
+  .strictObject({
+    until: described(filledText, {
+      description:
+        'When the loop ends: a CEL expression that holds, or a text that the answer contains.',
+      examples: ['APPROVED', 'previous.data.score >= 0.8'],
+    }),
+    max_iterations: described(numberLike, {
+      description: 'How many rounds at most, 1 to 100; then the run goes on with the last answer.',
+      examples: [3],
+    }),
+    get steps() {
+      return described(z.array(stepSchema), {
+        description: 'The steps of one round.',
+        examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]],
+      })
+    },
+  })
+  .transform(({ until, steps, max_iterations: maxIterations }) => ({ until, steps, maxIterations }))
 
 const approvalSchema = z
   .strictObject({
@@ -223,11 +177,7 @@ const approvalSchema = z
       examples: [2],
     }),
   })
-  .transform(({ question, on_feedback: onFeedback, max_feedback_rounds: rounds }) => ({
-    question,
-    ...whenGiven('onFeedback', onFeedback),
-    ...whenGiven('maxFeedbackRounds', rounds),
-  }))
+  .transform((approval) => toCamelCase<ApprovalStep['approval']>(approval))
 
 const stepTable = z.strictObject({
   name: described(filledText.optional(), {
@@ -261,7 +211,7 @@ const stepTable = z.strictObject({
       ],
     ],
   }),
-  loop: described(loopTable.optional(), {
+  loop: described(loopSchema.optional(), {
     description: 'Steps that are repeated until something holds.',
     examples: [{ until: 'APPROVED', max_iterations: 3, steps: [{ agent_id: 'writer' }] }],
   }),
@@ -316,24 +266,11 @@ function readStep(step: StepTable, context: z.RefinementCtx): Step {
         `must stand beside ${kind}${step.map && kind === 'agent_id' ? ' or inside map' : ''}`,
         [key],
       )
-  return toStep(step) ?? z.NEVER
-}
-
-function toStep(step: StepTable): Step | undefined {
-  const rules = {
-    ...whenGiven('name', step.name),
-    ...whenGiven('order', step.order),
-    ...whenGiven('when', step.when),
-    ...whenGiven('condition', step.condition),
-  }
-  if (step.agent_id !== undefined)
-    return { ...rules, agentId: step.agent_id, ...toAskRules(step), ...toCallRules(step) }
-  if (step.parallel) return { ...rules, parallel: step.parallel, ...whenGiven('join', step.join) }
-  if (step.branch) return { ...rules, branch: step.branch }
-  if (step.loop) {
-    const { until, steps, max_iterations: maxIterations } = step.loop
-    return { ...rules, loop: { until, steps, maxIterations } }
-  }
-  if (step.map) return { ...rules, map: step.map }
-  return step.approval && { ...rules, approval: step.approval }
+  const { name, order, when, condition, ...own } = step
+  // What is said to a member means nothing to a step of another kind.
+  const kept = Object.entries(own).filter(
+    ([key]) => step.agent_id || !Object.hasOwn(callFields, key),
+  )
+  // The order counts: the digest of a team's definition is made of it.
+  return toCamelCase<Step>({ name, order, when, condition, ...Object.fromEntries(kept) })
 }
