@@ -9,14 +9,11 @@ import { Registry } from './registry.ts'
 export class FairQueue<T, P = string, L = string> {
   /** A Map keeps its order, so taking from the front and putting back goes round. */
   readonly #principals = new Map<P, Map<L | undefined, T[]>>()
-  #size = 0
-
-  get size(): number {
-    return this.#size
-  }
+  /** How many wait. A field, since the turn queue looks at it with each turn that ends. */
+  size = 0
 
   add(item: T, principal: P, line?: L): void {
-    this.#size++
+    this.size++
     const lines = this.#principals.get(principal) ?? new Map<L | undefined, T[]>()
     const items = lines.get(line)
     if (items) items.push(item)
@@ -31,7 +28,7 @@ export class FairQueue<T, P = string, L = string> {
     const index = items?.indexOf(item) ?? -1
     if (!lines || !items || index < 0) return false
     items.splice(index, 1)
-    this.#size--
+    this.size--
     if (items.length === 0) lines.delete(line)
     if (lines.size === 0) this.#principals.delete(principal)
     return true
@@ -47,7 +44,7 @@ export class FairQueue<T, P = string, L = string> {
       for (const [line, items] of lines) {
         if (!mayServeLine(line)) continue
         const item = items.shift()
-        this.#size--
+        this.size--
         lines.delete(line)
         if (items.length > 0) lines.set(line, items)
         this.#principals.delete(principal)
