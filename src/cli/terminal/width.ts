@@ -31,9 +31,15 @@ export function clipText(text: string, columns: number): string {
   return `${text.slice(0, cut)}…`
 }
 
+/** Longer texts are measured in pieces: looking for characters takes time that grows faster than the text. */
+const pieceLength = 4_000
+
 /** How many columns text takes: letters of East Asia and emoji two, marks that sit on another character none. */
 export function widthOf(text: string): number {
-  return stringWidth(text)
+  let width = 0
+  for (let at = 0; at < text.length; at += pieceLength)
+    width += stringWidth(text.slice(at, at + pieceLength))
+  return width
 }
 
 /** The text with spaces to so many columns, behind it or before it. */

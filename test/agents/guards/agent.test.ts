@@ -439,7 +439,8 @@ describe('a long message under guards', () => {
     isOver = true
     expect(result.text).toBe('done')
     const [before = 0, after = 0] = marks
-    expect(after - before).toBeGreaterThan(6)
+    // In one piece there would be one at most. How many slices there are depends on the machine.
+    expect(after - before).toBeGreaterThan(2)
   })
 
   test.each<[string, NonNullable<Guards['input']>[number], Part]>([

@@ -20,6 +20,11 @@ describe('the width of text', () => {
     expect(widthOf(text)).toBe(columns)
   })
 
+  test('of a word that never ends is found piece by piece', () => {
+    expect(widthOf('é'.repeat(80_000))).toBe(80_000)
+    expect(widthOf(`${'漢'.repeat(80_000)}a`)).toBe(160_001)
+  })
+
   test('is what text is clipped to, never in the middle of a character', () => {
     expect(clipText('abcdef', 6)).toBe('abcdef')
     expect(clipText('abcdef', 5)).toBe('abcd…')
