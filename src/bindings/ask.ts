@@ -18,12 +18,9 @@ export async function ask(
 ): Promise<EventStream> {
   const stream = await open(dispatch, request, call)
   const { signal: _, ...later } = call
-  return new Answer(stream, {
-    taskId: request.message.taskId,
-    cancel(id) {
-      // Nobody is left to hear of a failure; the task then ends by itself.
-      void dispatch('CancelTask', { id }, later).catch(() => {})
-    },
+  return new Answer(stream, request.message.taskId, (id) => {
+    // Nobody is left to hear of a failure; the task then ends by itself.
+    void dispatch('CancelTask', { id }, later).catch(() => {})
   })
 }
 
@@ -63,18 +60,12 @@ async function* only<T>(item: T): AsyncGenerator<T> {
   yield item
 }
 
-interface AnswerOptions {
-  /** The task that the message continues. */
-  readonly taskId: string | undefined
-  readonly cancel: (taskId: string) => void
-}
-
 type Batch = IteratorResult<readonly Sequenced[]>
 
 /** The events of an answer. Written by hand: a generator that waits for its next event would not hear that its reader has left. */
 class Answer implements AsyncIterableIterator<readonly Sequenced[]> {
   readonly #source: AsyncIterator<readonly Sequenced[]>
-  readonly #cancel: AnswerOptions['cancel']
+  readonly #cancel: (taskId: string) => void
   #taskId: string | undefined
   #opening: boolean
   /** The continued task as it was: old answers, and the question that the message answers. */
@@ -83,7 +74,8 @@ class Answer implements AsyncIterableIterator<readonly Sequenced[]> {
   #left = false
   #pulling: Promise<Batch> | undefined
 
-  constructor(stream: EventStream, { taskId, cancel }: AnswerOptions) {
+  /** @param taskId The task that the message continues. */
+  constructor(stream: EventStream, taskId: string | undefined, cancel: (taskId: string) => void) {
     this.#source = stream[Symbol.asyncIterator]()
     this.#cancel = cancel
     this.#taskId = taskId

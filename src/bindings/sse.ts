@@ -203,25 +203,15 @@ interface EventBodyOptions {
 /** Asked when a stream ends: how soon its reader should come back, where the server is going away; else undefined. */
 export type RetryMs = () => number | undefined
 
-/** A stream that has given its first sign of life, or has been quiet so long that its headers must go out. */
-interface EventBody extends AsyncIterable<string> {
-  /** Resolves once the first batch or the end is there; rejects if the source fails before any event. */
-  opened(): Promise<void>
-}
+const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /**
  * Writes an EventStream as server-sent events: one chunk per batch, a comment when it is quiet for `heartbeatMs`.
  * It pulls only when asked, so a slow reader slows the source. `return()` closes the source.
  * Written by hand instead of as a generator: a stream costs one promise per batch and one timer per quiet period.
- * Behind it is a class, since thousands are open at once and share its methods.
+ * A class, since thousands are open at once and share its methods.
  */
-export function createEventBody(stream: EventStream, options: EventBodyOptions): EventBody {
-  return new SseBody(stream[Symbol.asyncIterator](), options)
-}
-
-const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
-
-class SseBody implements EventBody, AsyncIterator<string> {
+export class EventBody implements AsyncIterableIterator<string> {
   readonly #source: AsyncIterator<readonly Sequenced[]>
   readonly #options: EventBodyOptions
   #ready: string | undefined
@@ -232,15 +222,19 @@ class SseBody implements EventBody, AsyncIterator<string> {
   #lastWrite: number | undefined
   #callOff: (() => void) | undefined
 
-  constructor(source: AsyncIterator<readonly Sequenced[]>, options: EventBodyOptions) {
-    this.#source = source
+  constructor(stream: EventStream, options: EventBodyOptions) {
+    this.#source = stream[Symbol.asyncIterator]()
     this.#options = options
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<string> {
+  [Symbol.asyncIterator](): this {
     return this
   }
 
+  /**
+   * Resolves with the first sign of life: the first batch, the end, or so long a quiet that the headers must go out.
+   * Rejects if the source fails before any event.
+   */
   opened(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#opening = { resolve, reject }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createEventBody, type EventWriter } from '../../src/bindings/sse.ts'
+import { EventBody, type EventWriter } from '../../src/bindings/sse.ts'
 import type { EventStream, Sequenced } from '../../src/protocol/operations.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { task } from './scripted.ts'
@@ -34,7 +34,7 @@ function scene() {
   }
   const clock = createFakeClock()
   let retryMs: number | undefined
-  const body = createEventBody(source, { writer, heartbeatMs: 100, clock, retryMs: () => retryMs })
+  const body = new EventBody(source, { writer, heartbeatMs: 100, clock, retryMs: () => retryMs })
   return {
     body,
     timers: clock.pending,

@@ -27,8 +27,8 @@ import { asRaw } from '../dialects/lenient.ts'
 import { type RpcDialectName, rpcDialects } from '../dialects/rpc-dialects.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import {
-  createEventBody,
   createEventJson,
+  EventBody,
   type EventJson,
   type EventWriter,
   encodeFrame,
@@ -196,7 +196,7 @@ async function openStream(
   const writer = options.namedEvents
     ? createNamedWriter(dialect, json)
     : createEnvelopeWriter({ dialect, json, id: rpc.id ?? null })
-  const body = createEventBody(events, { writer, heartbeatMs, clock, retryMs })
+  const body = new EventBody(events, { writer, heartbeatMs, clock, retryMs })
   if (rpc.id === undefined) {
     await body[Symbol.asyncIterator]().return?.()
     return noContent

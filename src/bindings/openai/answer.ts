@@ -25,7 +25,7 @@ import { isSettled } from '../ask.ts'
 import { refusalHeaders } from '../call.ts'
 import type { HttpReply } from '../http.ts'
 import { type EventWriter, encodeFrame } from '../sse.ts'
-import { isNeutral, objectField, wrong } from './request.ts'
+import { type CompletionForm, isNeutral, objectField, wrong } from './request.ts'
 
 /** What every chunk and completion of one answer has in common. */
 export interface CompletionHead {
@@ -87,22 +87,15 @@ function named(head: CompletionHead, object: string): object {
   return { id: head.id, object, created: head.created, model: head.model }
 }
 
-/** What the chunks of one answer need. */
-interface ChunkWriterOptions {
-  readonly head: CompletionHead
-  /** Whether the client asked for a last chunk with the usage. */
-  readonly includeUsage: boolean
-  /** The text ends before the first of these. */
-  readonly stop: readonly string[]
-  readonly usage: (reader: TextReader) => Usage
-}
-
 const done = 'data: [DONE]\n\n'
 
 /** Writes an agent's events as chunks: the role first, then the text as it comes, then the end or the error. */
-export function createChunkWriter(options: ChunkWriterOptions): EventWriter {
-  const { head, includeUsage, usage, stop } = options
-  const reader = createTextReader()
+export function createChunkWriter(
+  head: CompletionHead,
+  { includeUsage, stop }: CompletionForm,
+  usage: (reader: TextReader) => Usage,
+): EventWriter {
+  const reader = new TextReader()
   const cutter = stop.length > 0 ? createStopCutter(stop) : undefined
   let begun = false
 
@@ -171,41 +164,19 @@ function frame(value: object): string {
   return encodeFrame({ data: JSON.stringify(value) })
 }
 
-/** An agent's events as the one text that a chat client sees. */
-export interface TextReader {
-  /** The further text that an event brings; often none. */
-  take(event: StreamResponse): string
-  readonly state: TaskState | undefined
-  /** Whether the answer is whole, or the agent asks back. */
-  readonly settled: boolean
-  readonly text: string
-  /** What the agent wants its client's tools to do. */
-  readonly toolCalls: readonly ClientToolCall[]
-  readonly usage: Usage | undefined
-  /** Why the answer is not whole; undefined where it is. */
-  readonly cut: 'length' | 'content_filter' | undefined
-  /** The model's words for why it does not answer. */
-  readonly refusal: string | undefined
-  readonly taskId: string | undefined
-  readonly contextId: string | undefined
-  /** The error that the task ended in; undefined where it answered or asks. */
-  fault(): A2AError | undefined
-}
-
 /**
- * Reads text out of events. Artifacts follow one another with a blank line; one that is sent anew goes on where it
+ * An agent's events as the one text that a chat client sees. Artifacts follow one another with a blank line; one that is sent anew goes on where it
  * was, if it begins alike. Progress notes are not part of the answer; the last status' words are, where there is no
  * artifact, or where they are a question.
  */
-export function createTextReader(): TextReader {
-  return new EventTextReader()
-}
-
-class EventTextReader implements TextReader {
+export class TextReader {
   text = ''
   state: TaskState | undefined
+  /** What the agent wants its client's tools to do. */
   toolCalls: readonly ClientToolCall[] = []
+  /** Why the answer is not whole; undefined where it is. */
   cut: 'length' | 'content_filter' | undefined
+  /** The model's words for why it does not answer. */
   refusal: string | undefined
   taskId: string | undefined
   contextId: string | undefined
@@ -217,6 +188,7 @@ class EventTextReader implements TextReader {
   #failure = ''
   #code: ErrorCode | undefined
 
+  /** Whether the answer is whole, or the agent asks back. */
   get settled(): boolean {
     return this.state !== undefined && isSettled(this.state)
   }
@@ -225,6 +197,7 @@ class EventTextReader implements TextReader {
     return this.#total ?? this.#parts
   }
 
+  /** The further text that an event brings; often none. */
   take(event: StreamResponse): string {
     if ('artifactUpdate' in event) {
       const { artifact, append = false } = event.artifactUpdate
@@ -244,6 +217,7 @@ class EventTextReader implements TextReader {
     return said.join('') + this.#status(status)
   }
 
+  /** The error that the task ended in; undefined where it answered or asks. */
   fault(): A2AError | undefined {
     const { state } = this
     if (state === undefined || !isSettled(state))

@@ -18,16 +18,15 @@ import { ask, readAll } from '../ask.ts'
 import { parseBody, toCall } from '../call.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import type { OpenAIRoute } from '../routes.ts'
-import { createEventBody, streamHeaders } from '../sse.ts'
+import { EventBody, streamHeaders } from '../sse.ts'
 import {
   type CompletionHead,
   createChunkWriter,
-  createTextReader,
   cutAt,
   errorReply,
   finishReasonOf,
   placeOf,
-  type TextReader,
+  TextReader,
   toClientTools,
   toCompletion,
   toOpenAIUsage,
@@ -111,15 +110,13 @@ async function complete(options: OpenAIBindingOptions, request: HttpRequest): Pr
   const { input, form } = parseCompletion(parseBody(request))
   const asked = await send(options, request, { input, form })
   const head = headOf(asked.model, clock)
-  const { includeUsage, stop } = form
   if (!form.stream) {
     const reader = await read(asked, request)
-    const text = cutAt(stop, reader.text)
+    const text = cutAt(form.stop, reader.text)
     return ok(toCompletion(head, { reader, text, usage: usageOf(asked, reader) }))
   }
-  const usage = (reader: TextReader): Usage => usageOf(asked, reader)
-  const writer = createChunkWriter({ head, includeUsage, stop, usage })
-  const body = createEventBody(asked.stream, { writer, heartbeatMs, clock })
+  const writer = createChunkWriter(head, form, (reader) => usageOf(asked, reader))
+  const body = new EventBody(asked.stream, { writer, heartbeatMs, clock })
   await body.opened()
   return { status: 200, headers: streamHeaders, body }
 }
@@ -195,7 +192,7 @@ async function withWaiting(dispatch: Dispatch, input: ChatInput, call: Call): Pr
 }
 
 async function read(asked: Asked, request: HttpRequest): Promise<TextReader> {
-  const reader = createTextReader()
+  const reader = new TextReader()
   await readAll(asked.stream, request.signal, (event) => void reader.take(event))
   const fault = reader.fault()
   if (fault) throw fault
@@ -329,7 +326,7 @@ async function readAnswer(
   stream: EventStream,
   signal: AbortSignal,
 ): Promise<{ readonly reader: TextReader; readonly events: readonly Sequenced[] }> {
-  const reader = createTextReader()
+  const reader = new TextReader()
   const events: Sequenced[] = []
   await readAll(stream, signal, (event) => {
     reader.take(event)

@@ -26,8 +26,8 @@ import { type ErrorTable, rest10 } from '../dialects/v10.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { decodeQuery, reservedSegments } from '../routes.ts'
 import {
-  createEventBody,
   createEventJson,
+  EventBody,
   type EventJson,
   type EventWriter,
   encodeFrame,
@@ -111,7 +111,7 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
   ): Promise<HttpReply> {
     const { dialect, operation } = target
     const writer = createWriter(dialect, eventJson.get(dialect)?.(operation) ?? JSON.stringify)
-    const body = createEventBody(events, { writer, heartbeatMs, clock, retryMs })
+    const body = new EventBody(events, { writer, heartbeatMs, clock, retryMs })
     // A resumed stream may have nothing to say for long, so its headers do not wait for an event.
     if (call.lastEventId === undefined) await body.opened()
     return { status: 200, headers: echoExtensions(streamHeaders, call, dialect.name), body }

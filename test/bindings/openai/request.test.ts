@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTextReader } from '../../../src/bindings/openai/answer.ts'
+import { TextReader } from '../../../src/bindings/openai/answer.ts'
 import { parseChat, parseCompletion, toMessage } from '../../../src/bindings/openai/request.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
 import type { StreamResponse } from '../../../src/protocol/types.ts'
@@ -53,7 +53,7 @@ test('a role that only an object’s prototype knows is no role', () => {
 test('the text of a stream is the text of its chunks, however they are cut', () => {
   fc.assert(
     fc.property(fc.array(fc.string(), { minLength: 1 }), (texts) => {
-      const reader = createTextReader()
+      const reader = new TextReader()
       let told = ''
       texts.forEach((text, index) => {
         const artifact = { artifactId: 'a', parts: [{ text }] }
@@ -66,7 +66,7 @@ test('the text of a stream is the text of its chunks, however they are cut', () 
 })
 
 test('an artifact sent anew goes on where it was; another one begins apart', () => {
-  const reader = createTextReader()
+  const reader = new TextReader()
   const whole = (artifactId: string, text: string): StreamResponse => ({
     artifactUpdate: { ...ids, artifact: { artifactId, parts: [{ text }] } },
   })
@@ -77,7 +77,7 @@ test('an artifact sent anew goes on where it was; another one begins apart', () 
 })
 
 test('a task that does not end is a timeout, one that fails an error with its words', () => {
-  const reader = createTextReader()
+  const reader = new TextReader()
   expect(reader.fault()?.code).toBe('timeout')
   reader.take({ statusUpdate: { ...ids, status: { state: 'TASK_STATE_REJECTED' } } })
   expect(reader.fault()).toMatchObject({
