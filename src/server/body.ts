@@ -3,9 +3,10 @@ import type { HttpRequest } from '../bindings/http.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { anonymous, type Call, principalOf } from '../protocol/operations.ts'
 import { SharedBudget } from '../shared/fair-share.ts'
-import type { Logger } from '../shared/log.ts'
-import { type Auth, createVisitors, openAuth } from './access/auth.ts'
-import { type Limits, type RateLimit, resolveLimits } from './access/limits.ts'
+import { createVisitors, openAuth } from './access/auth.ts'
+import { type Limits, resolveLimits } from './access/limits.ts'
+import { createClientReader } from './access/origins.ts'
+import type { ServerContext } from './server.ts'
 
 /** What is known of a request before its body is read. */
 export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'> &
@@ -38,24 +39,11 @@ export interface Intake {
   warnOfUnknownClients(): void
 }
 
-/** What an intake is made of; without any of it, it lets everybody in within the default limits. */
-interface IntakeDeps {
-  readonly auth?: Auth
-  readonly limit?: RateLimit | undefined
-  readonly limits?: Limits
-  /** Whether anybody may send to a path, where others ask for credentials, or why nobody may: there is nothing. */
-  readonly openTo?: ((path: string) => boolean | A2AError) | undefined
-  /** The largest body that the server's options name, where they do. */
-  readonly givenMaxBodyBytes?: number | undefined
-  readonly logger?: Logger
-  /** Whose share a request is taken from; its peer's if absent. */
-  readonly clientOf?: (head: RequestHead) => string | undefined
-}
-
-/** Makes the intake of a server. */
-export function createIntake(deps: IntakeDeps = {}): Intake {
-  const { auth = openAuth, limit, limits = resolveLimits(), givenMaxBodyBytes, logger } = deps
-  const { clientOf = ({ client }: RequestHead) => client, openTo } = deps
+/** Makes the intake of a server; without one it lets everybody in within the default limits, each in its peer's share. */
+export function createIntake(server: Partial<ServerContext> = {}): Intake {
+  const { auth = openAuth, limit, limits = resolveLimits(), logger, options } = server
+  const givenMaxBodyBytes = options?.limits?.maxBodyBytes
+  const clientOf = options ? createClientReader(options) : ({ client }: RequestHead) => client
   const { maxInflightBodyBytes, maxUnreadBytes } = limits
   const share = Math.max(maxInflightBodyBytes / 2, limits.maxBodyBytes)
   const visitors = createVisitors({ auth, limit })
@@ -72,7 +60,7 @@ export function createIntake(deps: IntakeDeps = {}): Intake {
     admit(head) {
       const { headers, query } = head
       const client = clientOf(head)
-      const isOpen = openTo?.(head.path ?? '') ?? false
+      const isOpen = server.isOpenTo?.(head.path ?? '') ?? false
       if (typeof isOpen !== 'boolean') return isOpen
       if (auth === openAuth || isOpen) return principalOf(client === undefined ? {} : { client })
       return admitKnown({

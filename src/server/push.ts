@@ -37,25 +37,24 @@ const pushOptions: OptionTable<PushOptions> = {
   signer: 'object|function',
 }
 
-/** What webhooks are made of. */
-interface PushDeps {
+/** What of a server its webhooks use. */
+interface PushContext {
   readonly store: Store
   readonly committer: Committer
   readonly clock: Clock
   readonly logger: Logger
   readonly limits: Pick<Limits, 'maxPushConfigs'>
   readonly metrics: Pick<Metrics, 'webhook'>
-  console(): Pick<ServerConsole, 'isReceiver' | 'receive'> | undefined
+  /** Made after the webhooks. */
+  readonly console: Pick<ServerConsole, 'isReceiver' | 'receive'> | undefined
 }
 
 /**
  * Makes the webhooks of a server. Rules for addresses are read at once, so that a mistake in them is told at the start;
  * without any the guard is made with the first webhook.
  */
-export function createPush(
-  given: PushOptions,
-  { store, committer, clock, logger, limits, console, metrics }: PushDeps,
-): Push {
+export function createPush(given: PushOptions, server: PushContext): Push {
+  const { store, committer, clock, logger, limits, metrics } = server
   checkOptions('createServer: pushNotifications', given, pushOptions)
   const { guard: rules, ...options } = given
   let made = rules && createGuard(rules)
@@ -74,13 +73,13 @@ export function createPush(
       metrics.webhook(facts.outcome.kind, facts.ms)
       options.attempted?.(delivery, facts)
     },
-    receive: (delivery) => console()?.receive(delivery),
+    receive: (delivery) => server.console?.receive(delivery),
   })
   return {
     webhooks,
     configs: {
       check(config, path) {
-        if (!console()?.isReceiver(config.url)) checkPushConfig(guard(), { config, path })
+        if (!server.console?.isReceiver(config.url)) checkPushConfig(guard(), { config, path })
       },
       list: (taskId) => store.pushConfigs(taskId),
       ...createPushLimit(limits.maxPushConfigs, (taskId) => store.pushConfigs(taskId)),

@@ -32,7 +32,6 @@ import {
   resolveLimits,
   resolveRateLimit,
 } from './access/limits.ts'
-import { createClientReader } from './access/origins.ts'
 import { Overload } from './access/overload.ts'
 import { createIntake, type Intake } from './body.ts'
 import {
@@ -268,18 +267,10 @@ export class ServerContext {
     })
     this.suspects = new Suspects(clock)
     this.live = createLive(limits)
-    this.intake = createIntake({
-      ...{ auth: this.auth, limit: this.limit, limits, logger: this.logger },
-      givenMaxBodyBytes: options.limits?.maxBodyBytes,
-      clientOf: createClientReader(options),
-      openTo: (path) => this.#isOpenTo(path),
-    })
+    this.intake = createIntake(this)
     const push = pushNotifications === true ? {} : pushNotifications
-    const { hub, suspects, logger, committer, metrics } = this
-    const console = (): ServerConsole | undefined => this.console
-    this.push = push
-      ? createPush(push, { store, committer, clock, logger, limits, metrics, console })
-      : undefined
+    this.push = push ? createPush(push, this) : undefined
+    const { hub, suspects, logger } = this
     this.cluster = new Cluster({
       ...{ hub, suspects, clock, logger, feed: store.feed, webhooks: this.push?.webhooks },
       engines: () => [...toEngines(this.mounts, true), ...toEngines(this.#retired, false)],
@@ -291,7 +282,7 @@ export class ServerContext {
     this.closing ? returnAfter(this.store.feed !== undefined) : undefined
 
   /** Whether a path takes large bodies without credentials, or the error with which it rejects them. */
-  #isOpenTo(path: string): boolean | A2AError {
+  isOpenTo(path: string): boolean | A2AError {
     if (this.options.publicUrl && callbackTask(path) !== undefined) return true
     if (!this.options.console || !isReceiverPath(path)) return false
     if (this.console?.isReceiver(path)) return true

@@ -149,10 +149,10 @@ function openPush({
       ...{ store, committer, clock: process.clock, logger: silent },
       limits: { maxPushConfigs: 100 },
       metrics: { webhook() {} },
-      console: () => ({
+      console: {
         isReceiver: () => true,
         receive: (delivery) => hooks.receive(process, delivery),
-      }),
+      },
     },
   )
 }
