@@ -143,10 +143,10 @@ export function moduleFilesOf(config: AgentConfig): readonly string[] {
 function planKind(config: AgentConfig, environment: ConfigEnvironment | undefined): AgentPlan {
   const protocol = protocolOf(config)
   if (protocol === 'module') {
-    const { name, timeoutSeconds, maxRetries } = validateModuleAgentConfig(config)
+    const limits = validateModuleAgentConfig(config)
     return async (deps) => {
       const agent = await loadModuleAgent(config, deps.directory, deps.moduleState)
-      return withLimits(agent, { name, timeoutSeconds, maxRetries, ...around(deps) })
+      return withLimits(agent, { ...limits, ...around(deps) })
     }
   }
   if (protocol === 'a2a') {
@@ -189,16 +189,8 @@ function around({ clock, random, log }: Surroundings): Surroundings {
 }
 
 /** How long an agent in this process may be silent, and how often it is asked again. */
-interface AgentLimits {
-  /** Without an event for this long it has failed; no limit if absent. */
-  readonly timeoutSeconds?: number | undefined
-  /** How often it is asked again when it failed before its first word; 0 if absent. */
-  readonly maxRetries?: number | undefined
-  /** What errors call it. */
-  readonly name: string
-  readonly clock?: Clock | undefined
-  readonly random?: (() => number) | undefined
-}
+type AgentLimits = Pick<AgentConfig, 'name' | 'timeoutSeconds' | 'maxRetries'> &
+  Pick<AgentDeps, 'clock' | 'random'>
 
 /**
  * The agent with limits that a remote one has by its connection. A refusal, a timeout and a cancel are not repeated. One

@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from 'undici'
 import type { ClientReply, ClientRequest } from '../bindings/http.ts'
 import { checkedConnector, createNamedRules, type Rules, toRules } from '../network/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
+import type { Deferred } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { checkOptions } from '../shared/options.ts'
 import {
@@ -66,10 +67,7 @@ interface ExchangeLimits extends AnswerBounds {
 }
 
 /** What waits for the reply. */
-interface ReplyListener {
-  resolve(reply: ClientReply): void
-  reject(reason: unknown): void
-}
+type ReplyListener = Omit<Deferred<ClientReply>, 'promise'>
 
 type Controller = Dispatcher.DispatchController
 

@@ -104,8 +104,7 @@ export async function serveUntilStopped(
   const place = { path, env, ...placeOf(flags) }
   const { workers = 1 } = flags
   if (workers > 1) mustShare(storePlace(config.server, place), workers)
-  if (workers > 1 && worker === undefined)
-    return new Workers({ count: workers, logger, served: (words) => stdout.write(words) }).run()
+  if (workers > 1 && worker === undefined) return new Workers(workers, logger).run()
   const more = extras ? { agents: extras.agents, shutdownMs: extras.shutdownMs } : {}
   const options = { ...place, ...more, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
@@ -218,14 +217,6 @@ interface Ready {
   readonly ready: string
 }
 
-/** How workers are run. */
-interface WorkersOptions {
-  readonly count: number
-  readonly logger: Logger
-  /** Called once, when all serve, with what the first to serve has to say. */
-  served(words: string): void
-}
-
 /** The number of this process where it is a worker. Its line to the one that started it does not keep it from ending. */
 function workerNumber(): number | undefined {
   if (cluster.isWorker) process.channel?.unref()
@@ -250,7 +241,8 @@ const youngMs = 10_000
  * replaced. A signal ends all of them gracefully, a later one at once.
  */
 class Workers {
-  readonly #options: WorkersOptions
+  readonly #count: number
+  readonly #logger: Logger
   readonly #done = createDeferred<number>()
   readonly #living = new Set<Worker>()
   readonly #serving = new Set<Worker>()
@@ -260,8 +252,9 @@ class Workers {
   #delayMs = firstDelayMs
   #callOff: (() => void)[] = []
 
-  constructor(options: WorkersOptions) {
-    this.#options = options
+  constructor(count: number, logger: Logger) {
+    this.#count = count
+    this.#logger = logger
   }
 
   /**
@@ -269,11 +262,10 @@ class Workers {
    * the result.
    */
   async run(): Promise<number> {
-    const { count, logger } = this.#options
     const onSignal = (signal: NodeJS.Signals): void => this.#end(signal, 0)
     process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
-    for (let i = 0; i < count; i++) this.#start()
-    logger.info({ workers: count }, 'Starting workers')
+    for (let i = 0; i < this.#count; i++) this.#start()
+    this.#logger.info({ workers: this.#count }, 'Starting workers')
     try {
       return await this.#done.promise
     } finally {
@@ -290,7 +282,7 @@ class Workers {
       this.#living.delete(worker)
       const served = this.#serving.delete(worker)
       if (this.#ending === undefined) {
-        this.#options.logger.warn({ worker: worker.id, code, signal }, 'A worker has ended')
+        this.#logger.warn({ worker: worker.id, code, signal }, 'A worker has ended')
         if (!this.#isTold && !served) this.#end('SIGTERM', code || 2)
         else this.#replace(systemClock.elapsed() - startedAt)
       }
@@ -303,9 +295,9 @@ class Workers {
   #ready(worker: Worker, words: string): void {
     this.#serving.add(worker)
     this.#words ??= words
-    if (this.#isTold || this.#serving.size < this.#options.count) return
+    if (this.#isTold || this.#serving.size < this.#count) return
     this.#isTold = true
-    this.#options.served(this.#words)
+    stdout.write(this.#words)
   }
 
   #replace(livedMs: number): void {
@@ -320,7 +312,7 @@ class Workers {
   /** Passes a signal on; each process knows what a first and a later one mean. */
   #end(signal: NodeJS.Signals, code: number): void {
     if (this.#ending === undefined)
-      this.#options.logger.info({ signal, workers: this.#living.size }, 'Stopping the workers')
+      this.#logger.info({ signal, workers: this.#living.size }, 'Stopping the workers')
     this.#ending ??= code
     for (const callOff of this.#callOff.splice(0)) callOff()
     for (const worker of this.#living) worker.process.kill(signal)

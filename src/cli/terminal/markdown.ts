@@ -333,16 +333,6 @@ const link: Mark = {
   },
 }
 
-const toEmphasis: Mark['toRuns'] = ([, mark = '', words = ''], style, depth) =>
-  readInline(words, { style: { ...style, ...emphasis[mark.replaceAll('_', '*')] }, depth }).runs
-
-const emphasis: Readonly<Record<string, TextStyle>> = {
-  '*': { italic: true },
-  '**': { bold: true },
-  '***': { bold: true, italic: true },
-  '~~': { dim: true },
-}
-
 /** The marks by their characters. */
 const marks: Readonly<Record<string, Mark>> = {
   '\\': {
@@ -355,22 +345,30 @@ const marks: Readonly<Record<string, Mark>> = {
     open: /`/y,
     toRuns: ([, , code = ''], style) => [{ text: code.trim(), style: { ...style, ...codeStyle } }],
   },
-  '*': {
-    whole: /(\*{1,3})(?![\s*])(.{1,600}?)(?<![\s*])\1(?!\*)/sy,
-    open: /\*+$|\*{1,3}(?![\s*])/y,
-    toRuns: toEmphasis,
-  },
+  '*': emphasisMark(/(\*{1,3})(?![\s*])(.{1,600}?)(?<![\s*])\1(?!\*)/sy, /\*+$|\*{1,3}(?![\s*])/y),
   // Within a word it is a part of a name.
-  _: {
-    whole: /(?<![\p{L}\p{N}])(_{1,3})(?![\s_])(.{1,600}?)(?<![\s_])\1(?![\p{L}\p{N}_])/suy,
-    open: /_+$|(?<![\p{L}\p{N}])_{1,3}(?![\s_])/uy,
-    toRuns: toEmphasis,
-  },
-  '~': {
-    whole: /(~~)(?![\s~])(.{1,600}?)(?<![\s~])\1(?!~)/sy,
-    open: /~+$|~~(?![\s~])/y,
-    toRuns: toEmphasis,
-  },
+  _: emphasisMark(
+    /(?<![\p{L}\p{N}])(_{1,3})(?![\s_])(.{1,600}?)(?<![\s_])\1(?![\p{L}\p{N}_])/suy,
+    /_+$|(?<![\p{L}\p{N}])_{1,3}(?![\s_])/uy,
+  ),
+  '~': emphasisMark(/(~~)(?![\s~])(.{1,600}?)(?<![\s~])\1(?!~)/sy, /~+$|~~(?![\s~])/y),
+}
+
+function emphasisMark(whole: RegExp, open: RegExp): Mark {
+  return {
+    whole,
+    open,
+    toRuns: ([, mark = '', words = ''], style, depth) =>
+      readInline(words, { style: { ...style, ...emphasis[mark.replaceAll('_', '*')] }, depth })
+        .runs,
+  }
+}
+
+const emphasis: Readonly<Record<string, TextStyle>> = {
+  '*': { italic: true },
+  '**': { bold: true },
+  '***': { bold: true, italic: true },
+  '~~': { dim: true },
 }
 
 /**
