@@ -1,32 +1,65 @@
-import type { Account } from '../agents/agent.ts'
+import type { Account, Turn } from '../agents/agent.ts'
 import { type ModelPrices, withCost } from '../agents/prices.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { addUsage, type Usage, usageBeyond, usageOf } from '../protocol/extensions.ts'
 import type { MemberFailed } from '../protocol/failure.ts'
 import { isInterrupted } from '../protocol/task.ts'
-import { type BudgetConfig, budgetRows } from './config.ts'
+import { type BudgetConfig, budgetRows, type TeamConfig } from './config.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
-/** What the account of a run is made of. */
-interface RunBudgetOptions {
-  readonly limits?: BudgetConfig | undefined
-  readonly prices?: ModelPrices | undefined
-  /** What the run has used in earlier turns. */
-  readonly before?: Usage | undefined
-  /** The part of it that belongs to unfinished calls, by their keys. */
-  readonly open?: Readonly<Record<string, Usage>>
-  /** That of the call by which a team around asked this one. */
-  readonly around?: Account | undefined
-  /** Called with usage that cannot be held against a limit in money. */
-  readonly onUnpriced?: ((usage: Usage) => void) | undefined
-  /** Called where a model's service did not report what an answer used. */
-  readonly onUnreported?: (() => void) | undefined
+/** Models beyond this many are not logged any more: a remote agent may call its models what it likes. */
+const maxNames = 100
+
+/** What holds for the budgets of all runs of a team; it warns once of what they cannot count. */
+export class BudgetRules {
+  readonly limits: BudgetConfig
+  readonly prices: ModelPrices | undefined
+  readonly #team: string
+  readonly #unpriced = new Set<string>()
+  #hasWarned = false
+
+  constructor({ id, budget = {} }: TeamConfig, prices: ModelPrices | undefined) {
+    this.#team = id
+    this.limits = budget
+    this.prices = prices
+  }
+
+  /** Warns of a model that a limit in money cannot price, once each. */
+  warnOfUnpriced({ model = '' }: Usage, { log }: Turn): void {
+    const told = this.#unpriced
+    if (told.has(model) || told.size >= maxNames) return
+    told.add(model)
+    const which = model === '' ? 'Usage that names no model' : `The model "${model}"`
+    log.warn(
+      { team: this.#team, ...(model !== '' && { model }) },
+      `${which} has no price, so max_cost_usd does not count it: add it to prices`,
+    )
+  }
+
+  /** Warns, once, that the budget holds by estimates or not at all. */
+  warnOfUnreported({ log }: Turn): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    const words =
+      'The service of a model does not report what it uses; budget.unknown of the team says what becomes of that'
+    log.warn({ team: this.#team }, words)
+  }
+}
+
+/** What a run has used in earlier turns, and what of that belongs to unfinished calls, by their keys. */
+interface EarlierUse {
+  readonly used: Usage | undefined
+  readonly open: Readonly<Record<string, Usage>>
 }
 
 /** What one run has used and may still use. */
 export class Budget {
-  readonly #options: RunBudgetOptions
-  readonly #limits: BudgetConfig
+  readonly #turn: Turn
+  readonly #rules: BudgetRules
+  /** The account of the call by which a team around asked this one. */
+  readonly #around: Account | undefined
+  /** What unfinished calls had used by the beginning of this turn. */
+  readonly #open: EarlierUse['open'] | undefined
   #hops = 0
   #used: Usage | undefined
   /** Of calls that have used something and not come to their end. */
@@ -34,11 +67,14 @@ export class Budget {
   /** Calls of earlier turns that have ended in this one. */
   #ended: Set<string> | undefined
 
-  constructor(options: RunBudgetOptions) {
-    this.#options = options
-    this.#limits = options.limits ?? {}
-    this.#used = options.before
-    if (options.before) options.around?.resume(options.before)
+  constructor(turn: Turn, rules: BudgetRules, earlier: EarlierUse) {
+    this.#turn = turn
+    this.#rules = rules
+    this.#around = turn.account
+    this.#used = earlier.used
+    if (!earlier.used) return
+    this.#open = earlier.open
+    this.#around?.resume(earlier.used)
   }
 
   /** Undefined as long as no member has reported. */
@@ -52,7 +88,7 @@ export class Budget {
    */
   spendHop(): void {
     const { maxDelegations = budgetRows.maxDelegations.default, maxHops = maxDelegations } =
-      this.#limits
+      this.#rules.limits
     const most = Math.min(maxDelegations, maxHops)
     if (++this.#hops > most) {
       const key = maxHops < maxDelegations ? 'max_hops' : 'max_delegations'
@@ -64,8 +100,8 @@ export class Budget {
   /** @throws Overspent where nothing more may be used. */
   check(): void {
     // The outermost first: where its limit is reached too, no team inside need try again.
-    this.#options.around?.check()
-    const { maxTokens, maxCostUsd } = this.#limits
+    this.#around?.check()
+    const { maxTokens, maxCostUsd } = this.#rules.limits
     const { inputTokens = 0, outputTokens = 0, costUsd = 0 } = this.#used ?? {}
     const tokens = inputTokens + outputTokens
     if (maxTokens !== undefined && tokens >= maxTokens)
@@ -76,7 +112,8 @@ export class Budget {
 
   /** The usage with its cost, where there is a price. */
   price(usage: Usage, asked?: string): Usage {
-    const { prices, around } = this.#options
+    const { prices } = this.#rules
+    const around = this.#around
     const priced = prices ? withCost(usage, prices, asked) : usage
     return priced.costUsd === undefined && around ? around.price(priced, asked) : priced
   }
@@ -86,11 +123,10 @@ export class Budget {
    * @throws Overspent where the budget does not want to go on without knowing.
    */
   unreported(estimate: Usage): Usage | undefined {
-    const { around, onUnreported } = this.#options
-    const wanted = around?.unreported(estimate)
-    const { maxTokens, maxCostUsd, unknown = 'estimate' } = this.#limits
+    const wanted = this.#around?.unreported(estimate)
+    const { maxTokens, maxCostUsd, unknown = 'estimate' } = this.#rules.limits
     if ((maxTokens === undefined && maxCostUsd === undefined) || unknown === 'ignore') return wanted
-    onUnreported?.()
+    this.#rules.warnOfUnreported(this.#turn)
     if (unknown === 'estimate') return estimate
     const words =
       'The service of a model does not report what it uses, so that the budget cannot hold'
@@ -100,13 +136,13 @@ export class Budget {
   /** Counts what has just been used, in the teams around too. */
   add(usage: Usage): void {
     this.#count(usage)
-    this.#options.around?.spend(usage)
+    this.#around?.spend(usage)
   }
 
   /** Counts what is known from before: the teams around may have counted it already. */
   recall(usage: Usage): void {
     const used = this.#count(usage)
-    this.#options.around?.resume(used)
+    this.#around?.resume(used)
   }
 
   /** The account of one call, which was counted up to `before` until now; `failed` is the part of this turn's failed tries. */
@@ -123,22 +159,22 @@ export class Budget {
   /** The call has come to its end. */
   close(key: string): void {
     this.#accounts?.delete(key)
-    if (!this.#options.open || !Object.hasOwn(this.#options.open, key)) return
+    if (!this.#open || !Object.hasOwn(this.#open, key)) return
     this.#ended ??= new Set()
     this.#ended.add(key)
   }
 
   /** What unfinished calls have used, by their keys; also calls of earlier turns that this turn has not reached. */
   openCalls(): Readonly<Record<string, Usage>> {
-    const open: Record<string, Usage> = { ...this.#options.open }
+    const open: Record<string, Usage> = { ...this.#open }
     for (const key of this.#ended ?? []) delete open[key]
     for (const [key, { used }] of this.#accounts ?? []) if (used) open[key] = used
     return open
   }
 
   #count(usage: Usage): Usage {
-    if (usage.costUsd === undefined && this.#limits.maxCostUsd !== undefined)
-      this.#options.onUnpriced?.(usage)
+    if (usage.costUsd === undefined && this.#rules.limits.maxCostUsd !== undefined)
+      this.#rules.warnOfUnpriced(usage, this.#turn)
     this.#used = addUsage(this.#used, usage) ?? usage
     return this.#used
   }

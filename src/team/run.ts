@@ -1,15 +1,13 @@
 import type { Agent, AgentEvent, AgentInfo, ContextValues, Turn } from '../agents/agent.ts'
-import type { ModelPrices } from '../agents/prices.ts'
 import type { Tool } from '../agents/tools.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { Usage } from '../protocol/extensions.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../protocol/types.ts'
 import { isPromiseLike, withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { LinkedSignal } from '../shared/signal.ts'
-import { Budget } from './budget.ts'
+import { Budget, type BudgetRules } from './budget.ts'
 import { type BudgetConfig, budgetRows, type TeamConfig } from './config.ts'
 import { Suspension } from './errors.ts'
 import type { TeamGuards } from './guards.ts'
@@ -69,58 +67,43 @@ export interface Delegation extends Maybe<CallRules> {
 /** The same members, each of which may be undefined: what is made per call is written out, not spread. */
 type Maybe<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
 
-/** What a run is made of. */
-export interface RunOptions {
-  readonly message: Message
-  readonly config: TeamConfig
-  readonly manager: AgentManager
-  readonly clock: Clock
-  readonly random: () => number
-  readonly exposeMembers: boolean
-  readonly prices: ModelPrices | undefined
-  /** Called with usage that cannot be held against the team's limit in money. */
-  readonly onUnpriced: (usage: Usage, turn: Turn) => void
-  /** Called where a model's service did not report what an answer used. */
-  readonly onUnreported: (turn: Turn) => void
+/** What all runs of a team share. */
+export type TeamParts = Pick<
+  Run,
+  'config' | 'manager' | 'clock' | 'random' | 'exposeMembers' | 'guards'
+> & {
+  readonly budgetRules: BudgetRules
   /** The name under which this team appears among the hops. */
   readonly hop: string
-  readonly link: LinkedSignal
-  readonly left: Promise<unknown>[]
+}
+
+/** What a run begins with, and where its events go. */
+export type RunStart = Pick<Run, 'link' | 'left'> & {
+  readonly message: Message
   readonly emit: (event: AgentEvent) => Promise<void>
-  readonly guards: TeamGuards
 }
 
 /** Makes the run of one turn. */
-export function createRun(turn: Turn, options: RunOptions): Run {
-  const { config, manager, clock, random, exposeMembers, link } = options
-  checkDepth(turn, options.hop, config.budget)
-  const memory = new Memory(turn, options.message)
-  const budget = new Budget({
-    limits: config.budget,
-    prices: options.prices,
-    before: memory.used,
-    ...(memory.used && { open: memory.open }),
-    around: turn.account,
-    onUnreported: () => options.onUnreported(turn),
-    ...(config.budget?.maxCostUsd !== undefined && {
-      onUnpriced: (usage: Usage) => options.onUnpriced(usage, turn),
-    }),
-  })
+export function createRun(turn: Turn, team: TeamParts, start: RunStart): Run {
+  const { config, manager, clock, random, exposeMembers, guards, budgetRules, hop } = team
+  checkDepth(turn, hop, config.budget)
+  const memory = new Memory(turn, start.message)
+  const budget = new Budget(turn, budgetRules, memory)
   return {
     config,
     turn,
-    link,
+    link: start.link,
     manager,
     clock,
     budget,
     memory,
-    output: createTeamOutput(turn, budget, options.emit),
+    output: createTeamOutput(turn, budget, start.emit),
     exchanges: new Map(),
-    left: options.left,
-    hops: [...turn.hops, options.hop],
+    left: start.left,
+    hops: [...turn.hops, hop],
     random,
     exposeMembers,
-    guards: options.guards,
+    guards,
   }
 }
 

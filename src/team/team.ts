@@ -16,19 +16,14 @@ import { type SchemaInput, toDataSchema } from '../agents/schema.ts'
 import { acceptsTools } from '../agents/tools.ts'
 import { askAlone } from '../agents/wrap.ts'
 import { A2AError } from '../protocol/errors.ts'
-import {
-  clientRoutingExtension,
-  historyExtension,
-  type Usage,
-  usageExtension,
-} from '../protocol/extensions.ts'
+import { clientRoutingExtension, historyExtension, usageExtension } from '../protocol/extensions.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
 import { LinkedSignal } from '../shared/signal.ts'
-import { toOutside } from './budget.ts'
+import { BudgetRules, toOutside } from './budget.ts'
 import {
   type SchedulerSpelling,
   type TeamConfig,
@@ -41,7 +36,7 @@ import { AgentManager } from './manager.ts'
 import { keysIn, memberSpaces } from './member-turn.ts'
 import { waitingReplies } from './memory.ts'
 import { createChannel } from './output.ts'
-import { createRun, type Run, type RunOptions } from './run.ts'
+import { createRun, type Run, type RunStart, type TeamParts } from './run.ts'
 import type { Schedule } from './schedulers/kind.ts'
 import { kindOf } from './schedulers/kinds.ts'
 import { supportsRouting } from './schedulers/routing.ts'
@@ -143,13 +138,7 @@ export class Team implements Agent {
   /** A digest of the files of code that its guards name. */
   readonly #codeDigest: string | undefined
   readonly #schedule: Schedule
-  readonly #options: Required<Omit<TeamOptions, 'prices'>>
-  readonly #prices: ModelPrices | undefined
-  readonly #onUnpriced: RunOptions['onUnpriced']
-  readonly #onUnreported: RunOptions['onUnreported']
-  readonly #guards: TeamGuards
-  /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids in other processes are no cycle. */
-  readonly #hop = newId()
+  readonly #parts: TeamParts
 
   /** @throws InvalidTeamError for a team that is not valid, unless it `isChecked`, as the teams of a file are. */
   constructor(
@@ -170,14 +159,14 @@ export class Team implements Agent {
     this.manager = manager
     this.#ownsMembers = options.ownsMembers ?? false
     this.#codeDigest = options.codeDigest
-    this.#guards = new TeamGuards(config)
+    const guards = new TeamGuards(config)
     this.#schedule = kindOf(config.scheduler).create(config.scheduler)
-    const { clock = systemClock, random = Math.random, exposeMembers = false } = options
-    this.#options = { clock, random, exposeMembers }
-    if (options.prices) checkPrices(options.prices)
-    this.#prices = options.prices
-    this.#onUnpriced = createUnpricedWarning(config.id)
-    this.#onUnreported = createUnreportedWarning(config.id)
+    const { clock = systemClock, random = Math.random, exposeMembers = false, prices } = options
+    if (prices) checkPrices(prices)
+    const budgetRules = new BudgetRules(config, prices)
+    // Opaque, so that remote members learn nothing of us; of this object, so that equal ids in other processes are no cycle.
+    const hop = newId()
+    this.#parts = { config, manager, clock, random, exposeMembers, guards, budgetRules, hop }
   }
 
   /** The configuration, that of members which are teams, and the versions of members. */
@@ -266,7 +255,7 @@ export class Team implements Agent {
     const channel = createChannel<AgentEvent>(maxWaitingEvents)
     const { maxSeconds } = this.config.budget ?? {}
     const link = new LinkedSignal(turn.signal, {
-      clock: this.#options.clock,
+      clock: this.#parts.clock,
       ms: maxSeconds === undefined ? undefined : maxSeconds * 1_000,
       reason: () => new A2AError('timeout', `The team took longer than ${maxSeconds} s`),
     })
@@ -287,28 +276,15 @@ export class Team implements Agent {
       await done
       link.release()
       // A cancel waits until remote work is cancelled, but not for a member that does not listen.
-      if (turn.signal.aborted && left.length > 0) await within(this.#options.clock, cleanUpMs, left)
+      if (turn.signal.aborted && left.length > 0) await within(this.#parts.clock, cleanUpMs, left)
     }
   }
 
-  async #work(
-    turn: Turn,
-    io: Pick<RunOptions, 'message' | 'emit' | 'link' | 'left'>,
-  ): Promise<void> {
-    const { config } = this
-    let run = createRun(turn, {
-      config,
-      manager: this.manager,
-      ...this.#options,
-      prices: this.#prices,
-      onUnpriced: this.#onUnpriced,
-      onUnreported: this.#onUnreported,
-      guards: this.#guards,
-      ...io,
-      hop: this.#hop,
-    })
+  async #work(turn: Turn, start: RunStart): Promise<void> {
+    const { guards } = this.config
+    let run = createRun(turn, this.#parts, start)
     try {
-      if (config.guards) run = await guardRun(run, config.guards, io.message)
+      if (guards) run = await guardRun(run, guards, start.message)
       const reply = await this.#schedule(run)
       await run.output.deliver(reply)
       await run.memory.end()
@@ -332,36 +308,7 @@ export class Team implements Agent {
     const told = this.#tell(task, waiting).catch((err: unknown) =>
       turn.log.warn({ taskId, err }, 'A member could not be called off'),
     )
-    await within(this.#options.clock, cleanUpMs, [told])
-  }
-}
-
-/** Names beyond this many are not logged any more: a remote agent may call its models what it likes. */
-const maxNames = 100
-
-/** Makes what warns of models that a team with a limit in money cannot price, once each. */
-function createUnpricedWarning(team: string): (usage: Usage, turn: Turn) => void {
-  const told = new Set<string>()
-  return ({ model = '' }, { log }) => {
-    if (told.has(model) || told.size >= maxNames) return
-    told.add(model)
-    const which = model === '' ? 'Usage that names no model' : `The model "${model}"`
-    log.warn(
-      { team, ...(model !== '' && { model }) },
-      `${which} has no price, so max_cost_usd does not count it: add it to prices`,
-    )
-  }
-}
-
-/** Makes what warns, once, that the budget of a team holds by estimates or not at all. */
-function createUnreportedWarning(team: string): (turn: Turn) => void {
-  let isGiven = false
-  return ({ log }) => {
-    if (isGiven) return
-    isGiven = true
-    const words =
-      'The service of a model does not report what it uses; budget.unknown of the team says what becomes of that'
-    log.warn({ team }, words)
+    await within(this.#parts.clock, cleanUpMs, [told])
   }
 }
 
