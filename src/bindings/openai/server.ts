@@ -155,15 +155,12 @@ async function send(
   // It looks for a task that waits, to answer it: that is part of sending.
   call.scope = 'tasks:write'
   const tools = model.takesTools ? toClientTools(form?.tools ?? []) : undefined
+  const put: Put = (one) => ask(dispatch, { message: toMessage(one, model, tools) }, call)
   const question = await withWaiting(dispatch, input, call)
+  const principal = call.client ?? request.headers.authorization
   const stream = form?.format
-    ? await askInFormat(question, {
-        format: form.format,
-        stop: form.stop,
-        principal: call.client ?? request.headers.authorization,
-        put: (one) => ask(dispatch, { message: toMessage(one, model, tools) }, call),
-      })
-    : await ask(dispatch, { message: toMessage(question, model, tools) }, call)
+    ? await askInFormat(put, question, { format: form.format, stop: form.stop, principal })
+    : await put(question)
   return { model: model.id, prompt: promptText(input), stream }
 }
 
@@ -234,14 +231,15 @@ function ok(body: object): HttpReply {
   return { status: 200, headers: json, body: JSON.stringify(body) }
 }
 
-/** What is needed to get an answer that fits. */
-interface FormatOptions {
+/** Sends a question to the agent. */
+type Put = (question: ChatInput) => Promise<EventStream>
+
+/** The answer that is wanted. */
+interface Wanted {
   readonly format: AnswerFormat
   readonly stop: readonly string[]
   /** What tells callers apart, so that their checks take turns. */
   readonly principal: string | undefined
-  /** Sends a question to the agent. */
-  readonly put: (question: ChatInput) => Promise<EventStream>
 }
 
 /**
@@ -249,27 +247,41 @@ interface FormatOptions {
  * One that does not fit is asked for once more; then it is an `invalidAgentResponse`. A question, a call of a tool and a
  * failure are no answers: they pass as they are.
  */
-async function askInFormat(question: ChatInput, options: FormatOptions): Promise<EventStream> {
-  const { format, put } = options
+async function askInFormat(
+  put: Put,
+  question: ChatInput,
+  { format, stop, principal }: Wanted,
+): Promise<EventStream> {
   // What answers a question, such as an approval's, must stay the word that it is.
   const told = question.taskId !== undefined
   const parts = told ? question.parts : [...question.parts, toInstruction(format)]
-  return createFitting(await put({ ...question, parts }), question, options)
+  const first = await put({ ...question, parts })
+  return readOnce(async (signal) => {
+    let stream = first
+    let used: Usage | undefined
+    for (let attempt = 1; ; attempt++) {
+      const { reader, events } = await readAnswer(stream, signal)
+      used = addUsage(used, reader.usage)
+      if (!isAnswer(reader)) return events
+      const text = jsonTextOf(cutAt(stop, reader.text))
+      const fault = text === undefined ? notJson : await format.check(JSON.parse(text), principal)
+      if (text !== undefined && fault === undefined) return [{ event: toEvent(reader, text, used) }]
+      if (attempt === 2) throw unfit(fault)
+      const complaint = { text: refuseAnswer(fault ?? notJson) }
+      stream = await put(toRepeat(question, reader, [complaint, toInstruction(format)]))
+    }
+  })
 }
 
-function createFitting(
-  stream: EventStream,
-  question: ChatInput,
-  options: FormatOptions,
-): EventStream {
+/** A stream of one batch, which is read when it is asked for. */
+function readOnce(read: (signal: AbortSignal) => Promise<readonly Sequenced[]>): EventStream {
   const leaving = new AbortController()
-  const asked = { stream, question, signal: leaving.signal }
   let isGiven = false
   const iterator: AsyncIterator<readonly Sequenced[]> = {
     async next() {
       if (isGiven) return { done: true, value: undefined }
       isGiven = true
-      return { done: false, value: await readFitting(asked, options) }
+      return { done: false, value: await read(leaving.signal) }
     },
     // Whoever reads then leaves the agent's own events, which cancels the task.
     async return() {
@@ -278,32 +290,6 @@ function createFitting(
     },
   }
   return { [Symbol.asyncIterator]: () => iterator }
-}
-
-/** A question on its way. */
-interface OpenQuestion {
-  readonly stream: EventStream
-  readonly question: ChatInput
-  readonly signal: AbortSignal
-}
-
-async function readFitting(
-  { stream: first, question, signal }: OpenQuestion,
-  { format, stop, principal, put }: FormatOptions,
-): Promise<readonly Sequenced[]> {
-  let stream = first
-  let used: Usage | undefined
-  for (let attempt = 1; ; attempt++) {
-    const { reader, events } = await readAnswer(stream, signal)
-    used = addUsage(used, reader.usage)
-    if (!isAnswer(reader)) return events
-    const text = jsonTextOf(cutAt(stop, reader.text))
-    const fault = text === undefined ? notJson : await format.check(JSON.parse(text), principal)
-    if (text !== undefined && fault === undefined) return [{ event: toEvent(reader, text, used) }]
-    if (attempt === 2) throw unfit(fault)
-    const complaint = { text: refuseAnswer(fault ?? notJson) }
-    stream = await put(toRepeat(question, reader, [complaint, toInstruction(format)]))
-  }
 }
 
 /** Asks again where the answer stands: the agent sees what it was asked and what it said. */
