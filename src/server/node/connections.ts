@@ -278,16 +278,18 @@ function signalOf(socket: Socket): AbortSignal {
   return controller.signal
 }
 
-const paceMs = { begin: 5, long: 10, accept: 60, work: 20 }
+const paceMs = { begin: 5, long: 10, accept: 60, work: 20, rest: 1_000 }
 
 /**
  * Node accepts one connection in each iteration of the event loop (libuv since 1.45). While iterations are long, new
  * connections wait in the kernel's queue, a caller's behind those of a flood. So requests begin for 5 ms of an iteration,
  * and after a long iteration in which a connection came, requests and long work wait while further ones are accepted: for
  * 60 ms, and then not again for 20 ms, so that a flood of connections cannot stop the work either. An iteration lasts from
- * its callbacks of `setImmediate` to those of the next.
+ * its callbacks of `setImmediate` to those of the next. A second after the last connection nothing is measured any more.
  */
 class Pace {
+  #isWatching = false
+  #acceptedAt = 0
   /** When the first request or long work of this iteration came; undefined before. */
   #begunAt: number | undefined
   #hasAccepted = false
@@ -302,6 +304,7 @@ class Pace {
 
   constructor() {
     holdLongWorkWhile(() => {
+      if (!this.#isWatching) return false
       if (this.#begunAt === undefined) this.#start()
       return this.#defers
     })
@@ -310,11 +313,12 @@ class Pace {
   /** Notes that a server has accepted a connection. */
   connectionAccepted(): void {
     this.#hasAccepted = true
+    this.#isWatching = true
   }
 
   /** Whether a request may begin at once; else it is to begin `later`. */
   mayBegin(): boolean {
-    return this.#waiting.length === 0 && this.#hasTime()
+    return !this.#isWatching || (this.#waiting.length === 0 && this.#hasTime())
   }
 
   /** Begins a request in a later iteration of the event loop, behind those that wait already. */
@@ -332,6 +336,7 @@ class Pace {
   #start(): void {
     soon(this.#endIteration)
     this.#begunAt = systemClock.elapsed()
+    if (this.#begunAt >= this.#acceptsUntil) this.#defers = false
   }
 
   #end(): void {
@@ -342,6 +347,9 @@ class Pace {
       this.#worksUntil = this.#acceptsUntil + paceMs.work
     }
     this.#defers = this.#hasAccepted && now < this.#acceptsUntil
+    if (this.#hasAccepted) this.#acceptedAt = now
+    else if (this.#waiting.length === 0 && now - this.#acceptedAt > paceMs.rest)
+      this.#isWatching = false
     this.#hasAccepted = false
     this.#begunAt = undefined
   }

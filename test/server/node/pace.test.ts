@@ -16,8 +16,16 @@ function beginRequest(begin: () => void): void {
   else pace.later(begin)
 }
 
-test('requests begin for 5 ms of an iteration, and the others in the next ones, in their order', async () => {
+/** A connection has come, in an earlier iteration, and nothing waits for others. */
+async function watch(): Promise<void> {
+  pace.connectionAccepted()
+  do await iteration()
+  while (!pace.mayBegin())
   await iteration()
+}
+
+test('requests begin for 5 ms of an iteration, and the others in the next ones, in their order', async () => {
+  await watch()
   const begun: string[] = []
   const request = (name: string) => (): void => {
     begun.push(name)
@@ -61,4 +69,24 @@ test('after a long iteration requests and long work wait while connections come,
   const done: string[] = []
   beginRequest(() => done.push('request'))
   expect(done).toEqual(['request'])
+})
+
+test('a second after the last connection requests begin whatever the iteration has taken', async () => {
+  pace.connectionAccepted()
+  const isLimited = async (): Promise<boolean> => {
+    await iteration()
+    beginRequest(() => hold(6))
+    let isBegun = false
+    beginRequest(() => {
+      isBegun = true
+    })
+    const waited = !isBegun
+    while (!isBegun) await iteration()
+    return waited
+  }
+  expect(await isLimited()).toBe(true)
+  await expect.poll(isLimited).toBe(false)
+  expect(await isLimited()).toBe(false)
+  pace.connectionAccepted()
+  expect(await isLimited()).toBe(true)
 })
