@@ -1,35 +1,58 @@
 import { Registry } from './registry.ts'
 
+/** Items that wait, in the order of arrival. Taking the first and removing any other take the same time however many wait. */
+class Line<T> {
+  readonly #items = new Set<T>()
+  /** Stays where it is between two items: a search from the start would pass all those that have left. */
+  readonly #order = this.#items.values()
+
+  get isEmpty(): boolean {
+    return this.#items.size === 0
+  }
+
+  add(item: T): void {
+    this.#items.add(item)
+  }
+
+  remove(item: T): boolean {
+    return this.#items.delete(item)
+  }
+
+  take(): T | undefined {
+    const { value } = this.#order.next()
+    if (value !== undefined) this.#items.delete(value)
+    return value
+  }
+}
+
 /**
  * Items that wait, served by turns: each `take` serves the principal that was served longest ago, and within it the line
  * that was served longest ago (a context, a host); within a line the order is that of arrival. One that has had its turn
  * goes behind the others, and a principal that comes anew begins behind them. So a flood of one principal delays the
- * others by one item per turn, and nothing is kept of a principal without items.
+ * others by one item per turn, and nothing is kept of a principal without items. An item waits once in a line.
  */
 export class FairQueue<T, P = string, L = string> {
   /** A Map keeps its order, so taking from the front and putting back goes round. */
-  readonly #principals = new Map<P, Map<L | undefined, T[]>>()
-  /** How many wait. A field, since the turn queue looks at it with each turn that ends. */
+  readonly #principals = new Map<P, Map<L | undefined, Line<T>>>()
+  /** How many wait: only to be read. A field, since the turn queue reads it with each turn that ends. */
   size = 0
 
   add(item: T, principal: P, line?: L): void {
     this.size++
-    const lines = this.#principals.get(principal) ?? new Map<L | undefined, T[]>()
-    const items = lines.get(line)
-    if (items) items.push(item)
-    else lines.set(line, [item])
-    if (lines.size === 1) this.#principals.set(principal, lines)
+    const lines = this.#principals.get(principal) ?? new Map<L | undefined, Line<T>>()
+    const items = lines.get(line) ?? new Line<T>()
+    items.add(item)
+    lines.set(line, items)
+    this.#principals.set(principal, lines)
   }
 
   /** Removes an item that leaves early; false where it does not wait. */
   remove(item: T, principal: P, line?: L): boolean {
     const lines = this.#principals.get(principal)
     const items = lines?.get(line)
-    const index = items?.indexOf(item) ?? -1
-    if (!lines || !items || index < 0) return false
-    items.splice(index, 1)
+    if (!lines || !items?.remove(item)) return false
     this.size--
-    if (items.length === 0) lines.delete(line)
+    if (items.isEmpty) lines.delete(line)
     if (lines.size === 0) this.#principals.delete(principal)
     return true
   }
@@ -43,10 +66,10 @@ export class FairQueue<T, P = string, L = string> {
       if (!mayServe(principal)) continue
       for (const [line, items] of lines) {
         if (!mayServeLine(line)) continue
-        const item = items.shift()
+        const item = items.take()
         this.size--
         lines.delete(line)
-        if (items.length > 0) lines.set(line, items)
+        if (!items.isEmpty) lines.set(line, items)
         this.#principals.delete(principal)
         if (lines.size > 0) this.#principals.set(principal, lines)
         return item

@@ -107,7 +107,9 @@ async function prune(path: string, limits: PruneLimits): Promise<number> {
   const first = await thread.first
   if ('fault' in first) throw toOpenError(path, first.fault)
   try {
-    const request = { type: 'trim', ...limitsAt(systemClock.now(), limits) } as const
+    // The options of a store have `maxBytes` too; a keeper drops by the other limits alone.
+    const { maxPages: _, ...floors } = limitsAt(systemClock.now(), limits)
+    const request = { type: 'trim', ...floors, maxPages: undefined } as const
     for (let more = true; more; ) {
       const answer = await thread.ask(request)
       if ('fault' in answer) throw toStoreError('write', answer.fault)

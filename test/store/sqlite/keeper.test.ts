@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { createStoreKeeper } from '../../../src/store/index.ts'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
 import { pragma } from '../../../src/store/sqlite/schema.ts'
 import type { LogRecord } from '../../../src/store/store.ts'
@@ -148,3 +149,12 @@ test.each(['FULL', 'NORMAL'] as const)(
     db.close()
   },
 )
+
+test('a keeper drops by the limits of pruning alone, also where it is given the options of a store', async () => {
+  const store = await open('t.db')
+  for (let i = 0; i < 20; i++)
+    await store.commit([write(`t${i}`, { second: i, text: 'x'.repeat(5_000) })])
+  await store.close()
+  const limits = { maxTasks: 15, maxBytes: 40_960 }
+  expect(await createStoreKeeper(path('t.db')).prune(limits)).toBe(5)
+})
