@@ -92,13 +92,12 @@ export function defineAgent(
     ...(version !== undefined && { version }),
     ...(health && { health }),
   }
-  const guards = ownGuards(info.id, description.guards)
-  if (!outputSchema) return withGuards(agent, guards)
+  if (!outputSchema) return withGuards(agent, ownGuards(info.id, description.guards))
   const at = `outputSchema of agent "${description.name}"`
   const ofData = { ...agent, process: givingData(process) }
   const schema = toDataSchema(outputSchema, { at, jsonSchema })
   const checked = withOutputSchema(ofData, schema, { maxOutputRetries })
-  return withGuards(checked, guards)
+  return withGuards(checked, ownGuards(info.id, description.guards))
 }
 
 const descriptionOptions: OptionTable<AnyDescription> = {

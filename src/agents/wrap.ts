@@ -41,108 +41,109 @@ import { collectTask } from './reply.ts'
  * a team makes one per call of a member, and what is never read, such as a signal or a copy of the history, is never made.
  */
 export class WrappedTurn implements Readonly<{ [Name in keyof Required<Turn>]: Turn[Name] }> {
-  protected readonly outer: Turn
+  /** Out of reach of the agent, which may write its turn into a log: the outer turn has what guards have taken out. */
+  readonly #outer: Turn
 
   constructor(outer: Turn) {
-    this.outer = outer
+    this.#outer = outer
   }
 
   get taskId(): string {
-    return this.outer.taskId
+    return this.#outer.taskId
   }
   get contextId(): string {
-    return this.outer.contextId
+    return this.#outer.contextId
   }
   get message(): Message {
-    return this.outer.message
+    return this.#outer.message
   }
   get number(): number {
-    return this.outer.number
+    return this.#outer.number
   }
   get task(): Task | undefined {
-    return this.outer.task
+    return this.#outer.task
   }
   get history(): readonly Message[] {
-    return this.outer.history
+    return this.#outer.history
   }
   get caller(): AuthContext {
-    return this.outer.caller
+    return this.#outer.caller
   }
   get tenant(): string {
-    return this.outer.tenant
+    return this.#outer.tenant
   }
   get signal(): AbortSignal {
-    return this.outer.signal
+    return this.#outer.signal
   }
   get log(): Logger {
-    return this.outer.log
+    return this.#outer.log
   }
   get extensions(): readonly string[] {
-    return this.outer.extensions
+    return this.#outer.extensions
   }
   get acceptedOutputModes(): readonly string[] {
-    return this.outer.acceptedOutputModes
+    return this.#outer.acceptedOutputModes
   }
   get outputSchema(): JsonObject | undefined {
-    return this.outer.outputSchema
+    return this.#outer.outputSchema
   }
   get metadata(): JsonObject | undefined {
-    return this.outer.metadata
+    return this.#outer.metadata
   }
   get attempt(): number {
-    return this.outer.attempt
+    return this.#outer.attempt
   }
   get traceparent(): string | undefined {
-    return this.outer.traceparent
+    return this.#outer.traceparent
   }
   get hops(): readonly string[] {
-    return this.outer.hops
+    return this.#outer.hops
   }
   get context(): ContextValues {
-    return this.outer.context
+    return this.#outer.context
   }
   get taskStore(): FullTaskStore | undefined {
-    return this.outer.taskStore
+    return this.#outer.taskStore
   }
   get account(): Account | undefined {
-    return this.outer.account
+    return this.#outer.account
   }
 
   status(state: TaskState, text?: string): Draft {
-    return this.outer.status(state, text)
+    return this.#outer.status(state, text)
   }
   artifact(artifact: Artifact, options?: ChunkOptions): Draft {
-    return this.outer.artifact(artifact, options)
+    return this.#outer.artifact(artifact, options)
   }
   ask(text: string): Draft {
-    return this.outer.ask(text)
+    return this.#outer.ask(text)
   }
   reply(content: string | readonly Part[]): Message {
-    return this.outer.reply(content)
+    return this.#outer.reply(content)
   }
   step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
-    return this.outer.step(name, work)
+    return this.#outer.step(name, work)
   }
   stepKey(name: string): string {
-    return this.outer.stepKey(name)
+    return this.#outer.stepKey(name)
   }
   load(key: string): Json | undefined {
-    return this.outer.load(key)
+    return this.#outer.load(key)
   }
   save(key: string, value: Json): Promise<void> {
-    return this.outer.save(key, value)
+    return this.#outer.save(key, value)
   }
   away(): () => Promise<void> {
-    return this.outer.away()
+    return this.#outer.away()
   }
   callback(): Promise<Callback | undefined> {
-    return this.outer.callback?.() ?? Promise.resolve(undefined)
+    return this.#outer.callback?.() ?? Promise.resolve(undefined)
   }
   trace(entry: JsonObject, thrown?: unknown): void {
-    this.outer.trace(entry, thrown)
+    this.#outer.trace(entry, thrown)
   }
   conversation(limit: number): Promise<readonly Message[]> {
-    return this.outer.conversation(limit)
+    return this.#outer.conversation(limit)
   }
 }
 
@@ -175,16 +176,16 @@ export class InnerTurn extends WrappedTurn {
     return undefined
   }
   override step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
-    return this.outer.step(`${this.#space}/${name}`, work)
+    return super.step(`${this.#space}/${name}`, work)
   }
   override stepKey(name: string): string {
-    return this.outer.stepKey(`${this.#space}/${name}`)
+    return super.stepKey(`${this.#space}/${name}`)
   }
   override load(key: string): Json | undefined {
-    return this.outer.load(`${this.#space}/${key}`)
+    return super.load(`${this.#space}/${key}`)
   }
   override save(key: string, value: Json): Promise<void> {
-    return this.outer.save(`${this.#space}/${key}`, value)
+    return super.save(`${this.#space}/${key}`, value)
   }
 }
 

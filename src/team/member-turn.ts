@@ -79,6 +79,7 @@ export class MemberTurn extends InnerTurn {
   #history: readonly Message[] | undefined
   #outside: Set<() => Promise<void>> | undefined
   #values: SteppedValues | undefined
+  #failure: { readonly error: unknown } | undefined
 
   constructor(call: MemberCall, { agentId, number }: MemberAttempt) {
     const { run, delegation } = call
@@ -127,7 +128,7 @@ export class MemberTurn extends InnerTurn {
       failOnCut(reply, delegation)
       return reply
     } catch (error) {
-      this.#fail(error)
+      this.#failure = { error }
       throw error
     }
   }
@@ -160,10 +161,19 @@ export class MemberTurn extends InnerTurn {
    * outside the team: when this resolves the team has its slot again. Undefined where the member never was away.
    */
   close(): Promise<void> | undefined {
-    this.#link.abort(delegationOver)
-    this.#link.release()
+    return context.with(this.#spanContext, () => this.#close())
+  }
+
+  #close(): Promise<void> | undefined {
+    try {
+      this.#link.abort(delegationOver)
+      this.#link.release()
+    } catch (error) {
+      this.#end({ error })
+      throw error
+    }
     if (this.#outside) return this.#comeBack(this.#outside)
-    this.#span.end()
+    this.#end(this.#failure)
     return undefined
   }
 
@@ -172,16 +182,18 @@ export class MemberTurn extends InnerTurn {
       const returning = Promise.all([...outside].map((back) => back()))
       await withSignal(returning, this.#call.run.link.signal)
     } catch (error) {
-      this.#fail(error)
+      this.#failure = { error }
       throw error
     } finally {
-      this.#span.end()
+      this.#end(this.#failure)
     }
   }
 
-  #fail(error: unknown): void {
-    this.#span.setStatus({ code: SpanStatusCode.ERROR })
-    if (error instanceof Error) this.#span.recordException(error)
+  /** Ends the span, with what the try has thrown last. */
+  #end(failure: { readonly error: unknown } | undefined): void {
+    if (failure) this.#span.setStatus({ code: SpanStatusCode.ERROR })
+    if (failure?.error instanceof Error) this.#span.recordException(failure.error)
+    this.#span.end()
   }
 
   override get task(): Task | undefined {

@@ -70,6 +70,20 @@ describe('a wrapped turn', () => {
     }
   })
 
+  test('shows nothing of the outer one to a log', async () => {
+    const outer = createTurn('the secret')
+    const inner = new InnerTurn(outer, { space: 's', message: userMessage('left') })
+    expect([Object.keys(new WrappedTurn(outer)), JSON.stringify(inner)]).toEqual([[], '{}'])
+    let seen = ''
+    const agent = defineAgent({ name: 'A', guards: { input: ['secrets'] } }, (_, turn) => {
+      seen = JSON.stringify(turn)
+      return 'done'
+    })
+    await runTurn(agent, createTurn('key sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD'))
+    expect(seen).not.toBe('')
+    expect(seen).not.toContain('sk-abc')
+  })
+
   test('has the members that the engine gives its own turns', async () => {
     const seen: string[] = []
     const agent = defineAgent({ name: 'Looker' }, (_, turn) => {

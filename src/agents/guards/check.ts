@@ -375,7 +375,7 @@ export class DiscreetTurn extends WrappedTurn {
   }
 
   override trace(entry: JsonObject, thrown?: unknown): void {
-    this.outer.trace(this.#discreet(entry), thrown)
+    super.trace(this.#discreet(entry), thrown)
   }
 }
 

@@ -101,14 +101,14 @@ class GuardedTurn extends WrappedTurn {
     return this.#message
   }
   override get task(): Task | undefined {
-    const { task } = this.outer
+    const task = super.task
     return task?.history ? { ...task, history: this.#seen(task.history) } : task
   }
   override get history(): readonly Message[] {
-    return this.#seen(this.outer.history)
+    return this.#seen(super.history)
   }
   override async conversation(limit: number): Promise<readonly Message[]> {
-    const messages = await this.outer.conversation(limit)
+    const messages = await super.conversation(limit)
     await this.#learn(messages)
     return this.#seen(messages)
   }
@@ -119,7 +119,7 @@ class GuardedTurn extends WrappedTurn {
     const { metadata } = message
     const noted = metadata && (await guardHistory(this.#check, await this.#check.notes(metadata)))
     this.#message = { ...message, parts, ...(noted && { metadata: noted }) }
-    await this.#learn(this.outer.history)
+    await this.#learn(super.history)
   }
 
   async #decide(given: readonly Part[]): Promise<readonly Part[]> {
@@ -137,15 +137,15 @@ class GuardedTurn extends WrappedTurn {
   async #keep(given: readonly Part[], left: readonly Part[]): Promise<void> {
     if (!this.#check.decides || left === given) return
     const kept: object = { parts: left }
-    this.outer.context.set(await this.#keyOf(given), kept as JsonObject) // parts are JSON
+    super.context.set(await this.#keyOf(given), kept as JsonObject) // parts are JSON
   }
 
   /** Looks up what was decided of earlier messages. */
   async #learn(messages: readonly Message[]): Promise<void> {
-    const isKept = this.#check.decides && this.outer.number > 1
+    const isKept = this.#check.decides && super.number > 1
     for (const { role, parts } of messages) {
       if (role !== 'ROLE_USER') continue
-      const value = isKept ? await this.outer.context.get(await this.#keyOf(parts)) : undefined
+      const value = isKept ? await super.context.get(await this.#keyOf(parts)) : undefined
       const kept = isFields(value) && Array.isArray(value.parts) ? value.parts : undefined
       if (kept) this.#known.set(JSON.stringify(parts), kept) // parts, as they were kept
       await this.#check.prepare(kept ?? parts)

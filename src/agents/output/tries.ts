@@ -183,16 +183,16 @@ export class FirstTry extends WrappedTurn {
     return this.#schema
   }
   override load(key: string): Json | undefined {
-    return this.outer.load(toInner(key))
+    return super.load(toInner(key))
   }
   override save(key: string, value: Json): Promise<void> {
-    return this.outer.save(toInner(key), value)
+    return super.save(toInner(key), value)
   }
   override step<T extends Json>(name: string, work: StepWork<T>): Promise<T> {
-    return this.outer.step(toInner(name), work)
+    return super.step(toInner(name), work)
   }
   override stepKey(name: string): string {
-    return this.outer.stepKey(toInner(name))
+    return super.stepKey(toInner(name))
   }
 }
 
@@ -209,10 +209,12 @@ interface FurtherTryOptions {
 
 /** The turn of a further try: in a space of its own, since steps of the last one are done and would stay as they are. */
 export class FurtherTry extends InnerTurn {
+  readonly #outer: Turn
   readonly #options: FurtherTryOptions
 
   constructor(outer: Turn, options: FurtherTryOptions) {
     super(outer, { space: spaceOf(options.number), message: options.message })
+    this.#outer = outer
     this.#options = options
   }
 
@@ -220,19 +222,19 @@ export class FurtherTry extends InnerTurn {
     return this.#options.schema
   }
   override get task(): Task | undefined {
-    return this.#options.mends ? undefined : this.outer.task
+    return this.#options.mends ? undefined : super.task
   }
   override get taskStore(): FullTaskStore | undefined {
-    return this.outer.taskStore
+    return this.#outer.taskStore
   }
   override load(key: string): Json | undefined {
     const own = super.load(key)
     if (own !== undefined || !this.#options.keepsState) return own
     for (let number = this.#options.number - 1; number > 1; number--) {
-      const earlier = this.outer.load(`${spaceOf(number)}/${key}`)
+      const earlier = this.#outer.load(`${spaceOf(number)}/${key}`)
       if (earlier !== undefined) return earlier
     }
-    return this.outer.load(toInner(key))
+    return this.#outer.load(toInner(key))
   }
 }
 

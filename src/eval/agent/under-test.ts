@@ -114,7 +114,13 @@ export interface AgentUnderTest {
 /** Makes the agent under test for one simulation. */
 export function createAgentUnderTest(options: AgentUnderTestOptions): AgentUnderTest {
   checkOptions('createA2AAgent', options, agentOptions)
-  return new MeasuredAgent(options)
+  const agent = new MeasuredAgent(options)
+  return {
+    metrics: agent.metrics,
+    getInitState: (history) => agent.getInitState(history),
+    generateNextMessage: (input, state, signal) => agent.generateNextMessage(input, state, signal),
+    warnings: () => agent.warnings(),
+  }
 }
 
 const agentOptions: OptionTable<AgentUnderTestOptions> = {
