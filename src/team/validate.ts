@@ -316,8 +316,9 @@ const map: ShapeRule = (value, path, refuse) => {
   mustSayOne(value, ['agentId', 'steps'], { path, refuse })
 }
 
+/** The keys that steps of one kind must have. */
 type StepKey<T> = T extends unknown
-  ? Extract<keyof T, 'agentId' | 'parallel' | 'branch' | 'loop' | 'map' | 'approval'>
+  ? { [Key in keyof T]-?: object extends Pick<T, Key> ? never : Key }[keyof T]
   : never
 
 /** What a step can be, each by its key. One without its row does not compile. */
@@ -393,12 +394,32 @@ function rulesOf<T>(rows: Rows<T>): { readonly [K in keyof T]-?: ShapeRule } {
 
 function ruleOf(row: KeyRow): ShapeRule {
   const { kind, of } = row
-  if (kind === 'number') return number
-  if (kind === 'texts') return list(text)
-  if (kind === 'choice') return oneOf(choicesOf(row))
-  if (kind !== 'table' && kind !== 'tables') return text
-  const inside = of ? tableOf(of as RowTable) : isTable // the kind says so
-  return kind === 'table' ? inside : list(inside)
+  switch (kind) {
+    case 'text':
+    case 'anyText':
+    case 'word':
+      return text
+    case 'number':
+    case 'positive':
+      return number
+    case 'count':
+      return mustBe('a whole number', Number.isInteger)
+    case 'boolean':
+      return mustBe('true or false', (value) => typeof value === 'boolean')
+    case 'choice':
+      return oneOf(choicesOf(row))
+    case 'texts':
+      return list(text)
+    case 'textTable':
+      return isTable
+    case 'any':
+      return () => {}
+    case 'table':
+    case 'tables': {
+      const inside = of ? tableOf(of as RowTable) : isTable // the kind says so
+      return kind === 'table' ? inside : list(inside)
+    }
+  }
 }
 
 /** A rule that says what a value must be. */

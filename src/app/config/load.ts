@@ -434,7 +434,7 @@ const callKeys = [
 ]
 
 /** What to do instead, by what the step is. */
-const remedies: Readonly<Record<string, string>> = {
+const remedies: Readonly<Record<Exclude<(typeof stepKinds)[number], 'agent_id'>, string>> = {
   parallel: 'put it into each of the steps inside',
   branch: 'put it into the steps of its cases',
   loop: 'put it into the steps inside',
