@@ -49,6 +49,9 @@ export interface Subject {
 /** What a tick may take beside three times what JSON takes for the same bytes. */
 const allowanceMs = 20
 
+/** The most bytes that are sent before the last request of a connection: a mutation may make thousands of a large one. */
+const maxPipelined = 64_000_000
+
 /** How long an exchange may take; a stream stays open for ever. */
 const patienceMs = 2_000
 
@@ -164,7 +167,6 @@ export function toRequest(exchange: Exchange, names: Readonly<Record<string, str
   const value = body === undefined ? undefined : expand(body)
   const json = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
   const bytes = Buffer.from(named(json)).toString('latin1')
-  const times = Math.max(1, Math.min(5_000, Number(expand(pipelined)) || 1))
   const lines = Object.entries(headers).map(
     ([name, said]) => `${name}: ${inHead(named(asText(expand(said))))}`,
   )
@@ -176,7 +178,10 @@ export function toRequest(exchange: Exchange, names: Readonly<Record<string, str
       ...(json === '' ? [] : [`Content-Length: ${bytes.length}`]),
       ...(last ? ['Connection: close'] : []),
     ].join('\r\n')
-  return `${`${head(false)}\r\n\r\n${bytes}`.repeat(times - 1)}${head(true)}\r\n\r\n${bytes}`
+  const one = `${head(false)}\r\n\r\n${bytes}`
+  const most = Math.min(5_000, 1 + Math.floor(maxPipelined / one.length))
+  const times = Math.max(1, Math.min(most, Number(expand(pipelined)) || 1))
+  return `${one.repeat(times - 1)}${head(true)}\r\n\r\n${bytes}`
 }
 
 function asText(value: unknown): string {
