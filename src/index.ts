@@ -41,7 +41,6 @@ export {
   whyExtension,
 } from './protocol/extensions.ts'
 export type { Explanation } from './protocol/failure.ts'
-export { createFold, type Fold, type FoldOptions } from './protocol/fold.ts'
 export {
   error,
   type JSONRPCError,
@@ -90,7 +89,10 @@ export {
   answerParts,
   canTransition,
   completedTaskWithText,
+  createFold,
   dataPart,
+  type Fold,
+  type FoldOptions,
   isInterrupted,
   isTerminal,
   newArtifact,

@@ -1,7 +1,6 @@
 import type { TaskRecord } from '../../src/console/api.ts'
 import { traceExtension } from '../../src/protocol/extensions.ts'
-import { createFold, type Fold } from '../../src/protocol/fold.ts'
-import { isInterrupted, isTerminal } from '../../src/protocol/task.ts'
+import { createFold, type Fold, isInterrupted, isTerminal } from '../../src/protocol/task.ts'
 import type { JsonObject, Message, StreamResponse, Task } from '../../src/protocol/types.ts'
 import { backoffMs, wait } from '../../src/shared/async.ts'
 import { type Clock, toTimestamp } from '../../src/shared/clock.ts'

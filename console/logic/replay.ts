@@ -1,6 +1,5 @@
 import type { TaskRecord } from '../../src/console/api.ts'
-import { createFold } from '../../src/protocol/fold.ts'
-import { isInterrupted, isTerminal } from '../../src/protocol/task.ts'
+import { createFold, isInterrupted, isTerminal } from '../../src/protocol/task.ts'
 import type { Message, Task, TaskState } from '../../src/protocol/types.ts'
 import type { Span } from './scale.ts'
 

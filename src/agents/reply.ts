@@ -1,7 +1,7 @@
 import { A2AError, type A2AErrorOptions } from '../protocol/errors.ts'
 import { toUsageMetadata, type Usage, usageOf } from '../protocol/extensions.ts'
-import { createFold } from '../protocol/fold.ts'
 import { parseMessage, parseStreamResponse, parseTask } from '../protocol/schema.ts'
+import { createFold } from '../protocol/task.ts'
 import type { Message, StreamResponse, Task } from '../protocol/types.ts'
 import { isAsyncIterable, isPromiseLike } from '../shared/async.ts'
 import type { AgentReply, Turn } from './agent.ts'

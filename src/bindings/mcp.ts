@@ -8,7 +8,6 @@ import type {
   StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import { A2AError, errorRow, toA2AError } from '../protocol/errors.ts'
-import { createFold, type Fold } from '../protocol/fold.ts'
 import {
   type AuthContext,
   anonymous,
@@ -19,7 +18,15 @@ import {
   tenantFor,
   tenantHeader,
 } from '../protocol/operations.ts'
-import { answerParts, isInterrupted, isTerminal, textOf, userMessage } from '../protocol/task.ts'
+import {
+  answerParts,
+  createFold,
+  type Fold,
+  isInterrupted,
+  isTerminal,
+  textOf,
+  userMessage,
+} from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part, StreamResponse, Task } from '../protocol/types.ts'
 import { digestOf } from '../shared/ids.ts'
 import { hasMoreMembers, isFields } from '../shared/json.ts'

@@ -1,8 +1,14 @@
 import { UnreadableEvent } from '../bindings/client-wire.ts'
 import { A2AError, hasCode } from '../protocol/errors.ts'
-import { createFold, type Fold } from '../protocol/fold.ts'
 import type { Call, EventStream, Sequenced } from '../protocol/operations.ts'
-import { answerParts, isTerminal, readableText, textOf } from '../protocol/task.ts'
+import {
+  answerParts,
+  createFold,
+  type Fold,
+  isTerminal,
+  readableText,
+  textOf,
+} from '../protocol/task.ts'
 import type {
   Message,
   SendMessageRequest,

@@ -1,7 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
-import { createFold, type Fold } from '../protocol/fold.ts'
 import type { Sequenced } from '../protocol/operations.ts'
-import { isTerminal } from '../protocol/task.ts'
+import { createFold, type Fold, isTerminal } from '../protocol/task.ts'
 import type { Artifact, Part, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { isSame } from '../shared/json.ts'
 

@@ -1,8 +1,7 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { FailureNote } from '../protocol/failure.ts'
-import { createFold, type Fold } from '../protocol/fold.ts'
 import { type DialectName, principalOf } from '../protocol/operations.ts'
-import { canTransition, isTerminal } from '../protocol/task.ts'
+import { canTransition, createFold, type Fold, isTerminal } from '../protocol/task.ts'
 import type {
   Json,
   StreamResponse,

@@ -2,8 +2,14 @@ import type { Turn } from '../agents/agent.ts'
 import { type ReplyPlace, responseArtifact, responseOf } from '../agents/reply.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { toAmounts, type Usage } from '../protocol/extensions.ts'
-import { createFold, type Fold } from '../protocol/fold.ts'
-import { dataOf, isInterrupted, isTerminal, readableText } from '../protocol/task.ts'
+import {
+  createFold,
+  dataOf,
+  type Fold,
+  isInterrupted,
+  isTerminal,
+  readableText,
+} from '../protocol/task.ts'
 import type {
   Json,
   JsonObject,

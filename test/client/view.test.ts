@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { SeenTask } from '../../src/client/view.ts'
-import { createFold } from '../../src/protocol/fold.ts'
+import { createFold } from '../../src/protocol/task.ts'
 import type { Artifact, Part, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
 
 function taskWith(artifacts: readonly Artifact[], state: TaskState = 'TASK_STATE_WORKING'): Task {

@@ -1,5 +1,4 @@
-import { createFold } from '../../src/protocol/fold.ts'
-import { isTerminal, textOf } from '../../src/protocol/task.ts'
+import { createFold, isTerminal, textOf } from '../../src/protocol/task.ts'
 import type { StreamResponse, Task } from '../../src/protocol/types.ts'
 import type { LogRecord, Store, StoredTask } from '../../src/store/store.ts'
 import { allTasks, auditRemote, nameOf, type RemoteEvidence } from './audit-remote.ts'

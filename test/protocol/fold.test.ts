@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/protocol/errors.ts'
-import { createFold, type Fold } from '../../src/protocol/fold.ts'
-import { canTransition, isTerminal, taskStates, textOf } from '../../src/protocol/task.ts'
+import {
+  canTransition,
+  createFold,
+  type Fold,
+  isTerminal,
+  taskStates,
+  textOf,
+} from '../../src/protocol/task.ts'
 import type {
   Artifact,
   Message,

@@ -1,5 +1,4 @@
-import { createFold } from '../../src/protocol/fold.ts'
-import { taskStates } from '../../src/protocol/task.ts'
+import { createFold, taskStates } from '../../src/protocol/task.ts'
 import type { Message, StreamResponse, Task } from '../../src/protocol/types.ts'
 import type { StoreKeeper } from '../../src/store/keeper.ts'
 import type {

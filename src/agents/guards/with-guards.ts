@@ -7,8 +7,13 @@ import {
   type Usage,
   usageOf,
 } from '../../protocol/extensions.ts'
-import { createFold, type Fold } from '../../protocol/fold.ts'
-import { answerParts, isInterrupted, isTerminal } from '../../protocol/task.ts'
+import {
+  answerParts,
+  createFold,
+  type Fold,
+  isInterrupted,
+  isTerminal,
+} from '../../protocol/task.ts'
 import type {
   Artifact,
   Json,

@@ -6,8 +6,7 @@ import {
   type Usage,
   usageOf,
 } from '../../protocol/extensions.ts'
-import { createFold, type Fold } from '../../protocol/fold.ts'
-import { isInterrupted, isTerminal, textOf } from '../../protocol/task.ts'
+import { createFold, type Fold, isInterrupted, isTerminal, textOf } from '../../protocol/task.ts'
 import type { FullTaskStore } from '../../protocol/task-store.ts'
 import type {
   Artifact,

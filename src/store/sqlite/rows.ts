@@ -1,4 +1,4 @@
-import { createFold } from '../../protocol/fold.ts'
+import { createFold } from '../../protocol/task.ts'
 import type { Artifact } from '../../protocol/types.ts'
 import {
   documentColumns,
