@@ -1,10 +1,9 @@
 import type { Agent, AgentInfo, Health } from '../agents/agent.ts'
 import { validateAgentId } from '../protocol/card.ts'
-import { withSignal } from '../shared/async.ts'
+import { LinkedSignal, withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import { checkOptions } from '../shared/options.ts'
-import { LinkedSignal } from '../shared/signal.ts'
 
 interface CachedHealth {
   readonly agent: Agent

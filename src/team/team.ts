@@ -18,11 +18,10 @@ import { askAlone } from '../agents/wrap.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { clientRoutingExtension, historyExtension, usageExtension } from '../protocol/extensions.ts'
 import type { Json, Message } from '../protocol/types.ts'
-import { within } from '../shared/async.ts'
+import { LinkedSignal, within } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../shared/options.ts'
-import { LinkedSignal } from '../shared/signal.ts'
 import { BudgetRules, toOutside } from './budget.ts'
 import {
   type SchedulerSpelling,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { LinkedSignal } from '../../src/shared/async.ts'
 import { systemClock } from '../../src/shared/clock.ts'
-import { LinkedSignal } from '../../src/shared/signal.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 
 const enough = new Error('enough')
