@@ -6,7 +6,6 @@ import { errorExtension, toFinishMetadata, toUsageMetadata } from '../protocol/e
 import { type FailureNote, failureOf } from '../protocol/failure.ts'
 import type { Message, TaskState } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
-import { mustSerialise } from '../shared/json.ts'
 
 /** Faults of the caller that an agent may find; before there is a task they answer the request itself. */
 const callerFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -134,18 +133,4 @@ export function tooManyWait(taskId: string): A2AError {
     retryAfterSeconds: 1,
     metadata: { taskId },
   })
-}
-
-/**
- * Refuses what cannot be written as JSON: a store would refuse it, and with it all that is committed at the same time, the
- * tasks of others among them.
- *
- * @throws A2AError `invalidAgentResponse` for a value that is no JSON.
- */
-export function mustBeJson(value: unknown): void {
-  try {
-    mustSerialise(value)
-  } catch (cause) {
-    throw new A2AError('invalidAgentResponse', 'What the agent keeps is not JSON', { cause })
-  }
 }

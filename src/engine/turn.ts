@@ -24,18 +24,11 @@ import type {
 } from '../protocol/types.ts'
 import { isAsyncIterable, myTurn } from '../shared/async.ts'
 import { newId } from '../shared/ids.ts'
-import { copyOf } from '../shared/json.ts'
+import { copyOf, mustSerialise } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
 import { conversationOf } from '../store/documents.ts'
 import { weigh } from '../store/size-limits.ts'
-import {
-  failedState,
-  failureNote,
-  isCallerFault,
-  mustBeJson,
-  TaskMoved,
-  toAgentFault,
-} from './errors.ts'
+import { failedState, failureNote, isCallerFault, TaskMoved, toAgentFault } from './errors.ts'
 import { addressed, ownMessage, type QueuedMessage } from './queued-messages.ts'
 import { recordCode } from './recover.ts'
 import type { TaskRun } from './task-run.ts'
@@ -580,5 +573,19 @@ class StepValues implements ContextValues {
 
   release(): void {
     if (this.#set) this.#turn.releaseStep(this.#set)
+  }
+}
+
+/**
+ * Refuses what cannot be written as JSON: a store would refuse it, and with it all that is committed at the same time, the
+ * tasks of others among them.
+ *
+ * @throws A2AError `invalidAgentResponse` for a value that is no JSON.
+ */
+function mustBeJson(value: unknown): void {
+  try {
+    mustSerialise(value)
+  } catch (cause) {
+    throw new A2AError('invalidAgentResponse', 'What the agent keeps is not JSON', { cause })
   }
 }
