@@ -518,3 +518,11 @@ function pardoning(check: Check, isForgiven: (fault: FieldViolation) => boolean)
 function isOfAbsence({ description }: FieldViolation): boolean {
   return description === missing || description === saysNothing || description.endsWith(foundNone)
 }
+
+/** A message says something: an empty text beside other content is allowed; a message of nothing but empty texts says nothing. */
+export function hasContent(value: Fields, faults: FieldViolation[]): void {
+  const { parts } = value
+  if (!Array.isArray(parts) || parts.length === 0) return
+  for (const item of parts) if (!isFields(item) || item.text !== '') return
+  addFault(faults, 'has no content: every part is an empty text')
+}

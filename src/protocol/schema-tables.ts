@@ -1,8 +1,5 @@
-import { type Fields, isFields } from '../shared/json.ts'
-import type { FieldViolation } from './errors.ts'
 import * as v from './schema-checks.ts'
 import {
-  addFault,
   arrayOf,
   type Check,
   expected,
@@ -68,16 +65,8 @@ const requestMessage: Check = object(
     extensions: implicit(arrayOf(v.requiredText)),
     referenceTaskIds: implicit(arrayOf(v.requiredId)),
   },
-  { rule: hasContent },
+  { rule: v.hasContent },
 )
-
-/** An empty text beside other content is allowed; a message of nothing but empty texts says nothing. */
-function hasContent(value: Fields, faults: FieldViolation[]): void {
-  const { parts } = value
-  if (!Array.isArray(parts) || parts.length === 0) return
-  for (const item of parts) if (!isFields(item) || item.text !== '') return
-  addFault(faults, 'has no content: every part is an empty text')
-}
 
 const artifact = object({
   artifactId: requiredOfUs(v.requiredText, v.anyText, ''),
