@@ -9,7 +9,6 @@ import { backoffMs, LinkedSignal, wait } from '../shared/async.ts'
 import { tellsAll } from '../shared/log.ts'
 import { Overspent } from './budget.ts'
 import { teamDefaults } from './config.ts'
-import { Feedback, Refusal, Suspension, stopsForUser } from './errors.ts'
 import { isRefused, type MemberAttempt, type MemberCall, MemberTurn } from './member-turn.ts'
 import {
   type CallFacts,
@@ -19,7 +18,15 @@ import {
   replyParts,
   replyToJson,
 } from './reply.ts'
-import { type Delegation, type Run, traceRun } from './run.ts'
+import {
+  type Delegation,
+  Feedback,
+  Refusal,
+  type Run,
+  Suspension,
+  stopsForUser,
+  traceRun,
+} from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /**

@@ -1,6 +1,4 @@
-import { notApproved } from '../agents/tools.ts'
 import type { KeyRow, Rows } from '../shared/rows.ts'
-import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** What can be wrong with a team, found when it is made. */
 export type TeamFault =
@@ -108,53 +106,4 @@ function toSentence(reason: string, path: TeamPath): string {
   const key = `${path.at(-1)} `
   const words = reason.startsWith(key) ? reason.slice(key.length) : reason
   return `${place.slice(1)}${/^(?:is|must|needs) /.test(words) ? '' : ':'} ${words}`
-}
-
-/** Ends a run because the user did not approve; the team turns it into a rejected task. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal'
-
-  constructor(reason: string = notApproved) {
-    super(reason)
-  }
-}
-
-/** What an approval asks, and where what is neither a yes nor a no goes. */
-export interface ApprovalRules {
-  readonly question: string
-  /** The step that works again with it; the user is asked again if absent. */
-  readonly target: string | undefined
-  /** How often, before the run is refused. */
-  readonly maxRounds: number
-}
-
-/** Sends a run back to an earlier step with what the user said; the list that has the step goes on from there. */
-export class Feedback extends Error {
-  override readonly name = 'Feedback'
-  readonly approval: ApprovalRules
-  readonly text: string
-
-  constructor(approval: ApprovalRules, text: string) {
-    super(`Going back to step ${approval.target}`)
-    this.approval = approval
-    this.text = text
-  }
-}
-
-/** Stops a run until the user has answered; the team turns it into the task's question. */
-export class Suspension extends Error {
-  override readonly name = 'Suspension'
-  readonly key: string
-  readonly reply: MemberReply
-
-  constructor(key: string, reply: MemberReply) {
-    super(`Waiting for the user at ${key}`)
-    this.key = key
-    this.reply = reply
-  }
-}
-
-/** Whether a run stops for the user: to ask, or because the user did not approve. */
-export function stopsForUser(thrown: unknown): boolean {
-  return thrown instanceof Suspension || thrown instanceof Refusal
 }

@@ -15,10 +15,9 @@ import { textOf } from '../protocol/task.ts'
 import type { Artifact, Message } from '../protocol/types.ts'
 import type { TeamConfig } from './config.ts'
 import { delegate } from './delegate.ts'
-import { Suspension } from './errors.ts'
 import type { Live, TeamOutput } from './output.ts'
 import { replyParts } from './reply.ts'
-import { type Run, toMember } from './run.ts'
+import { type Run, Suspension, toMember } from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** Where the guards of a team ask, rather than those of a step. */

@@ -23,10 +23,10 @@ import { type Deadline, LinkedSignal, withSignal } from '../shared/async.ts'
 import { toTimestamp } from '../shared/clock.ts'
 import { copyOf, type Mutable } from '../shared/json.ts'
 import type { CallAccount } from './budget.ts'
-import { Suspension, stopsForUser } from './errors.ts'
 import type { Live } from './output.ts'
 import { Collector, replyParts } from './reply.ts'
 import type { Delegation, Run } from './run.ts'
+import { Suspension, stopsForUser } from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** One delegation on its way to a member. */

@@ -1,5 +1,5 @@
 import type { Agent, AgentEvent, AgentInfo, ContextValues, Turn } from '../agents/agent.ts'
-import type { Tool } from '../agents/tools.ts'
+import { notApproved, type Tool } from '../agents/tools.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../protocol/types.ts'
@@ -9,7 +9,6 @@ import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { Budget, type BudgetRules } from './budget.ts'
 import { type BudgetConfig, budgetRows, type TeamConfig } from './config.ts'
-import { Suspension } from './errors.ts'
 import type { TeamGuards } from './guards.ts'
 import type { AgentManager } from './manager.ts'
 import { Memory } from './memory.ts'
@@ -180,4 +179,53 @@ export function askUser(run: Run, name: string, question: readonly Part[]): Mess
 export async function peersOf(run: Run, except: string): Promise<readonly AgentInfo[]> {
   const ids = run.config.agents.map((member) => member.agentId).filter((id) => id !== except)
   return Promise.all(ids.map((id) => run.manager.info(id)))
+}
+
+/** Ends a run because the user did not approve; the team turns it into a rejected task. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+
+  constructor(reason: string = notApproved) {
+    super(reason)
+  }
+}
+
+/** What an approval asks, and where what is neither a yes nor a no goes. */
+export interface ApprovalRules {
+  readonly question: string
+  /** The step that works again with it; the user is asked again if absent. */
+  readonly target: string | undefined
+  /** How often, before the run is refused. */
+  readonly maxRounds: number
+}
+
+/** Sends a run back to an earlier step with what the user said; the list that has the step goes on from there. */
+export class Feedback extends Error {
+  override readonly name = 'Feedback'
+  readonly approval: ApprovalRules
+  readonly text: string
+
+  constructor(approval: ApprovalRules, text: string) {
+    super(`Going back to step ${approval.target}`)
+    this.approval = approval
+    this.text = text
+  }
+}
+
+/** Stops a run until the user has answered; the team turns it into the task's question. */
+export class Suspension extends Error {
+  override readonly name = 'Suspension'
+  readonly key: string
+  readonly reply: MemberReply
+
+  constructor(key: string, reply: MemberReply) {
+    super(`Waiting for the user at ${key}`)
+    this.key = key
+    this.reply = reply
+  }
+}
+
+/** Whether a run stops for the user: to ask, or because the user did not approve. */
+export function stopsForUser(thrown: unknown): boolean {
+  return thrown instanceof Suspension || thrown instanceof Refusal
 }

@@ -26,17 +26,18 @@ import { BudgetRules, toOutside } from './budget.ts'
 import {
   type SchedulerSpelling,
   type TeamConfig,
+  type TeamScheduler,
   type TeamSpelling,
   toTeamConfig,
 } from './config.ts'
-import { InvalidTeamError, Refusal, Suspension } from './errors.ts'
+import { InvalidTeamError } from './errors.ts'
 import { guardRun, TeamGuards } from './guards.ts'
 import { AgentManager } from './manager.ts'
 import { keysIn, memberSpaces } from './member-turn.ts'
 import { waitingReplies } from './memory.ts'
 import { createChannel } from './output.ts'
-import { createRun, type Run, type RunStart, type TeamParts } from './run.ts'
-import type { Schedule } from './schedulers/kind.ts'
+import { createRun, Refusal, type Run, type RunStart, Suspension, type TeamParts } from './run.ts'
+import type { Schedule, SchedulerKind } from './schedulers/kind.ts'
 import { kindOf } from './schedulers/kinds.ts'
 import { supportsRouting } from './schedulers/routing.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
@@ -136,6 +137,7 @@ export class Team implements Agent {
   readonly #ownsMembers: boolean
   /** A digest of the files of code that its guards name. */
   readonly #codeDigest: string | undefined
+  readonly #kind: SchedulerKind<TeamScheduler>
   readonly #schedule: Schedule
   readonly #parts: TeamParts
 
@@ -159,7 +161,8 @@ export class Team implements Agent {
     this.#ownsMembers = options.ownsMembers ?? false
     this.#codeDigest = options.codeDigest
     const guards = new TeamGuards(config)
-    this.#schedule = kindOf(config.scheduler).create(config.scheduler)
+    this.#kind = kindOf(config.scheduler)
+    this.#schedule = this.#kind.create(config.scheduler)
     const { clock = systemClock, random = Math.random, exposeMembers = false, prices } = options
     if (prices) checkPrices(prices)
     const budgetRules = new BudgetRules(config, prices)
@@ -197,7 +200,7 @@ export class Team implements Agent {
 
   /** Who the team is. Members that cannot be asked are left out of its abilities. */
   info(): Promise<AgentInfo> {
-    return teamInfo(this.config, this.manager)
+    return teamInfo(this.config, this.#kind, this.manager)
   }
 
   /** Healthy when all members are. */
@@ -331,7 +334,11 @@ function plainSchema(value: unknown): unknown {
  * What a team says of itself: its own words, and its members' abilities in the order of the configuration without
  * duplicates. A member that cannot say what it can do contributes what the configuration says of it.
  */
-async function teamInfo(config: TeamConfig, manager: AgentManager): Promise<AgentInfo> {
+async function teamInfo(
+  config: TeamConfig,
+  kind: SchedulerKind<TeamScheduler>,
+  manager: AgentManager,
+): Promise<AgentInfo> {
   const infos = await Promise.all(config.agents.map(({ agentId }) => manager.info(agentId)))
   const abilities = config.agents.flatMap(({ capabilities = [] }, i) => [
     ...capabilities,
@@ -344,10 +351,10 @@ async function teamInfo(config: TeamConfig, manager: AgentManager): Promise<Agen
     capabilities: [...new Set(abilities)],
     metadata: {
       type: 'team',
-      mode: kindOf(config.scheduler).mode(config.scheduler),
+      mode: kind.mode(config.scheduler),
       member_count: String(config.agents.length),
     },
-    details: { ...detailsOf(config), ...extensionsOf(config, infos) },
+    details: { ...detailsOf(config), ...extensionsOf(infos, kind.first(config.scheduler)) },
   }
 }
 
@@ -367,10 +374,9 @@ function detailsOf(config: TeamConfig): NonNullable<AgentInfo['details']> {
  * read the turns that a client sends along, if the member that gets the client's message does.
  */
 function extensionsOf(
-  config: TeamConfig,
   infos: readonly AgentInfo[],
+  first: string | undefined,
 ): Pick<AgentDetails, 'extensions'> {
-  const first = kindOf(config.scheduler).first(config.scheduler)
   const declared = infos.flatMap(({ id, details }) =>
     (details?.extensions ?? []).filter(
       ({ uri }) => uri === usageExtension || (uri === historyExtension && id === first),

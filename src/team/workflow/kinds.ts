@@ -20,18 +20,12 @@ import { looksLikeExpression } from '../expressions/compile.ts'
 import { answered } from '../run.ts'
 import type { CallRules } from '../schedulers/scheduler.ts'
 import { type Drawing, type DrawnPlace, type Front, labelled, ruleWords, together } from './draw.ts'
-import {
-  type KnownNames,
-  type PlannedStep,
-  type RuleSite,
-  readCondition,
-  readContent,
-  readList,
-} from './rules.ts'
+import { type KnownNames, type RuleSite, readCondition, readContent, readList } from './rules.ts'
 import {
   memberTitle,
   type PlannedJoin,
   type PlannedMap,
+  type PlannedStep,
   planCall,
   runAgent,
   runApproval,

@@ -5,8 +5,7 @@ import type { Refuse, TeamPath } from '../errors.ts'
 import type { Schedule, SchedulerKind } from '../schedulers/kind.ts'
 import { Drawing, type StepEdge, type StepNode } from './draw.ts'
 import { checkSteps, drawSteps, inOrder, planList, stepKindOf } from './kinds.ts'
-import { type PlannedStep, Results } from './rules.ts'
-import { runList } from './steps.ts'
+import { type PlannedStep, Results, runList } from './steps.ts'
 
 const stepsPath: TeamPath = ['scheduler', 'steps']
 

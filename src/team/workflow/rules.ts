@@ -1,54 +1,15 @@
 import type { ContextValues } from '../../agents/agent.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { parseMessage } from '../../protocol/schema.ts'
-import type { Json, Message, Part } from '../../protocol/types.ts'
+import type { Json, Part } from '../../protocol/types.ts'
 import type { Rule, StepResult, StepScope } from '../config.ts'
 import type { Refuse, TeamPath } from '../errors.ts'
 import { compileExpression, compileTemplate } from '../expressions/compile.ts'
 import type { Reads } from '../expressions/evaluate.ts'
 import { ExpressionFault, type ExpressionScope } from '../expressions/values.ts'
 import { replyParts, toStepResult } from '../reply.ts'
-import { decide, type Run } from '../run.ts'
-import type { MemberReply } from '../schedulers/scheduler.ts'
-
-/** A step that is ready to run: its rules are read, its steps within are planned. */
-export interface PlannedStep {
-  readonly name: string | undefined
-  /** What its answer stands under beside those of parallel steps. */
-  title(run: Run): string
-  /** Whether it runs here; absent where it always does. */
-  readonly applies: ((place: StepPlace) => boolean | Promise<boolean>) | undefined
-  run(place: StepPlace): StepAnswer
-}
-
-/** Where in the workflow a step stands. */
-export interface StepPlace {
-  readonly run: Run
-  /** Unique within the run: `2`, `3.1`, `4#2.1`, `5[3].1`; the second pass of a list, after feedback, is `2@2`. */
-  readonly name: string
-  readonly input: Message
-  /** The previous answer; none before the first step. */
-  readonly previous: MemberReply | undefined
-  /** Whether nothing follows, so that the member's words are the team's answer. */
-  readonly last: boolean
-  readonly known: Known
-}
-
-/** What the rules of a step see besides the question and the answer before it. */
-export interface Known {
-  readonly results: Results
-  /** What the user said to an approval; empty otherwise. */
-  readonly feedback: string
-  /** Feedback that no member has had yet. */
-  readonly untold: string
-  /** The item of the map around the step: several go on at once, and members see nothing of the others. */
-  readonly item?: Json
-  /** The round of the loop around the step. */
-  readonly round?: number
-}
-
-/** The answer of a step; undefined when it was left out. */
-export type StepAnswer = Promise<MemberReply | undefined>
+import { decide } from '../run.ts'
+import type { Results, StepPlace } from './steps.ts'
 
 /** Where a rule stands in the workflow. */
 export interface RuleSite {
@@ -145,33 +106,6 @@ const nothing: StepResult = { text: '', data: undefined }
 function resultOf(results: Results, name: string): StepResult {
   const reply = results.get(name)
   return reply ? toStepResult(replyParts(reply)) : nothing
-}
-
-/**
- * What named steps gave last. Steps that go on at once have one each around the one that they share, so that what they see
- * does not depend on who is faster.
- */
-export class Results {
-  readonly #outer: Results | undefined
-  #own: Map<string, MemberReply> | undefined
-
-  constructor(outer?: Results) {
-    this.#outer = outer
-  }
-
-  get(name: string): MemberReply | undefined {
-    return this.#own?.get(name) ?? this.#outer?.get(name)
-  }
-
-  set(name: string, reply: MemberReply): void {
-    this.#own ??= new Map()
-    this.#own.set(name, reply)
-  }
-
-  /** Takes over what steps gave that have ended. */
-  takeFrom(inner: Results): void {
-    if (inner.#own) for (const [name, reply] of inner.#own) this.set(name, reply)
-  }
 }
 
 function nameOf({ step, path }: RuleSite, { name }: StepPlace): string {

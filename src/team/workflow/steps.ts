@@ -5,12 +5,14 @@ import { type ApprovalVerdict, askedAgain, readVerdict, verdictNames } from '../
 import type { Json, Message, Part } from '../../protocol/types.ts'
 import type { AskRules } from '../config.ts'
 import { delegate, delegateAll } from '../delegate.ts'
-import { type ApprovalRules, Feedback, Refusal } from '../errors.ts'
 import { clip, replyParts, toStepResult } from '../reply.ts'
 import {
+  type ApprovalRules,
   answered,
   askUser,
   type Delegation,
+  Feedback,
+  Refusal,
   type Run,
   toMember,
   traceOnce,
@@ -18,17 +20,46 @@ import {
 } from '../run.ts'
 import { inBatches, toItems } from '../schedulers/kind.ts'
 import type { CallRules, MemberReply } from '../schedulers/scheduler.ts'
-import {
-  type Known,
-  type PlannedStep,
-  type ReadyRule,
-  Results,
-  type RuleSite,
-  readContent,
-  type StepAnswer,
-  type StepPlace,
-  withFeedback,
-} from './rules.ts'
+import { type ReadyRule, type RuleSite, readContent, withFeedback } from './rules.ts'
+
+/** A step that is ready to run: its rules are read, its steps within are planned. */
+export interface PlannedStep {
+  readonly name: string | undefined
+  /** What its answer stands under beside those of parallel steps. */
+  title(run: Run): string
+  /** Whether it runs here; absent where it always does. */
+  readonly applies: ((place: StepPlace) => boolean | Promise<boolean>) | undefined
+  run(place: StepPlace): StepAnswer
+}
+
+/** Where in the workflow a step stands. */
+export interface StepPlace {
+  readonly run: Run
+  /** Unique within the run: `2`, `3.1`, `4#2.1`, `5[3].1`; the second pass of a list, after feedback, is `2@2`. */
+  readonly name: string
+  readonly input: Message
+  /** The previous answer; none before the first step. */
+  readonly previous: MemberReply | undefined
+  /** Whether nothing follows, so that the member's words are the team's answer. */
+  readonly last: boolean
+  readonly known: Known
+}
+
+/** What the rules of a step see besides the question and the answer before it. */
+export interface Known {
+  readonly results: Results
+  /** What the user said to an approval; empty otherwise. */
+  readonly feedback: string
+  /** Feedback that no member has had yet. */
+  readonly untold: string
+  /** The item of the map around the step: several go on at once, and members see nothing of the others. */
+  readonly item?: Json
+  /** The round of the loop around the step. */
+  readonly round?: number
+}
+
+/** The answer of a step; undefined when it was left out. */
+export type StepAnswer = Promise<MemberReply | undefined>
 
 /** Runs steps one after another: the answer of each is what the next one gets. */
 export function runList(steps: readonly PlannedStep[], start: StepPlace): StepAnswer {
@@ -467,4 +498,31 @@ async function runParallelBranch(
   const name = `${place.name}.${index + 1}`
   const reply = await runStep(branch, { ...place, name, last: false, known: { ...known, results } })
   return { title: branch.title(run), reply, results }
+}
+
+/**
+ * What named steps gave last. Steps that go on at once have one each around the one that they share, so that what they see
+ * does not depend on who is faster.
+ */
+export class Results {
+  readonly #outer: Results | undefined
+  #own: Map<string, MemberReply> | undefined
+
+  constructor(outer?: Results) {
+    this.#outer = outer
+  }
+
+  get(name: string): MemberReply | undefined {
+    return this.#own?.get(name) ?? this.#outer?.get(name)
+  }
+
+  set(name: string, reply: MemberReply): void {
+    this.#own ??= new Map()
+    this.#own.set(name, reply)
+  }
+
+  /** Takes over what steps gave that have ended. */
+  takeFrom(inner: Results): void {
+    if (inner.#own) for (const [name, reply] of inner.#own) this.set(name, reply)
+  }
 }
