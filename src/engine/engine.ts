@@ -30,6 +30,7 @@ import {
 } from './errors.ts'
 import { createTaskFace, LiveTasks } from './live-tasks.ts'
 import type { QueuedMessage, SendResult } from './queued-messages.ts'
+import { isTurnEnd } from './queued-messages.ts'
 import { type Recovery, recoverAll, Stranded } from './recover.ts'
 import { Replicas } from './replicas.ts'
 import { answerInterrupted, IdempotencyKeys, PrincipalCache, sendToTask } from './send.ts'
@@ -37,7 +38,7 @@ import { Suspects } from './suspects.ts'
 import type { TaskLog, VersionedTask } from './task-log.ts'
 import type { TaskRun } from './task-run.ts'
 import type { TurnQueue } from './turn-queue.ts'
-import { Callbacks, isTurnEnd, type SubscriptionStart, watchTask } from './watch.ts'
+import { Callbacks, type SubscriptionStart, watchTask } from './watch.ts'
 
 /** What an engine is made of. */
 interface EngineOptions {
@@ -115,7 +116,6 @@ export class Engine {
   readonly tasks: LiveTasks
   readonly replicas: Replicas
   readonly keys: IdempotencyKeys
-  readonly callbacks: Callbacks
   readonly principals: PrincipalCache = new PrincipalCache()
   /** Now, as the protocol writes it. */
   readonly timestamp: () => string
@@ -129,6 +129,8 @@ export class Engine {
   readonly #overload: EngineOptions['overload']
   /** The scope of callers without a name; made once, since every request needs it. */
   readonly #everyone: Scope
+  readonly #callbackUrl: string | undefined
+  #callbacks: Callbacks | undefined
   #moved = 0
   #recovering: Promise<Recovery> | undefined
 
@@ -155,7 +157,13 @@ export class Engine {
     this.tasks = new LiveTasks(this)
     this.replicas = new Replicas(this)
     this.keys = new IdempotencyKeys(this)
-    this.callbacks = new Callbacks(this, options.callbackUrl)
+    this.#callbackUrl = options.callbackUrl
+  }
+
+  /** Reports of remote systems to its tasks; created on first use. */
+  get callbacks(): Callbacks {
+    this.#callbacks ??= new Callbacks(this, this.#callbackUrl)
+    return this.#callbacks
   }
 
   /** Takes in a message. The turn continues even if the caller leaves. */

@@ -8,10 +8,9 @@ import type { TurnRequest } from '../store/feed.ts'
 import { weighMessage, weighRequest } from '../store/size-limits.ts'
 import type { Deaths, LogRecord, TaskHead } from '../store/store.ts'
 import type { Engine } from './engine.ts'
-import { openingOf, type QueuedMessage, stepsOf, TurnAnswer } from './queued-messages.ts'
+import { openingOf, type QueuedMessage, stateOf, stepsOf, TurnAnswer } from './queued-messages.ts'
 import { isClearedByStep, mustWait } from './suspects.ts'
 import type { TaskRun } from './task-run.ts'
-import { stateOf } from './watch.ts'
 
 /** How many tasks of an earlier process were resumed, and how many had to fail. */
 export interface Recovery {

@@ -20,12 +20,18 @@ import type { LogRecord, Scope, StoredTask } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import type { Engine } from './engine.ts'
 import { shuttingDown, tooManyWait } from './errors.ts'
-import { keyedEntry, type SendResult, TurnAnswer } from './queued-messages.ts'
+import {
+  isTaskEnd,
+  keyedEntry,
+  type SendResult,
+  TurnAnswer,
+  TurnProgress,
+} from './queued-messages.ts'
 import type { Recovery } from './recover.ts'
 import type { Suspects } from './suspects.ts'
 import type { VersionedTask } from './task-log.ts'
 import { TaskRun } from './task-run.ts'
-import { isTaskEnd, TurnProgress, watchSend } from './watch.ts'
+import { watchSend } from './watch.ts'
 
 /** A message and what its turn needs to know of its request. */
 interface ForwardedMessage {

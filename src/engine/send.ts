@@ -24,12 +24,13 @@ import {
   type SendResult,
   type SentBy,
   TurnAnswer,
+  TurnProgress,
   toPushRecord,
 } from './queued-messages.ts'
 import type { TaskLog, VersionedTask } from './task-log.ts'
 import type { TaskRun } from './task-run.ts'
 import type { HeldMessage } from './turn-queue.ts'
-import { type SubscriptionStart, TurnProgress, watchSend } from './watch.ts'
+import { type SubscriptionStart, watchSend } from './watch.ts'
 
 /** Takes in a message: it begins a task or continues one, and one with an idempotency key is taken in once. */
 export function sendToTask(

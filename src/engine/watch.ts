@@ -3,15 +3,15 @@ import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import type { EventStream, Sequenced } from '../protocol/operations.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { Json, JsonObject, StreamResponse, TaskState, TaskStatus } from '../protocol/types.ts'
+import type { Json, JsonObject, TaskStatus } from '../protocol/types.ts'
 import { isSameSecret, newId } from '../shared/ids.ts'
 import { currentTask, type TracedRecord, withoutError } from '../store/documents.ts'
 import type { LogRecord, Scope } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import type { Engine } from './engine.ts'
-import { taskEnded, taskNotFound } from './errors.ts'
-import type { QueuedMessage, TurnAnswer } from './queued-messages.ts'
-import type { TaskLog, VersionedTask } from './task-log.ts'
+import { taskNotFound } from './errors.ts'
+import { isTaskEnd, statusOf, type TurnAnswer, type TurnProgress } from './queued-messages.ts'
+import type { VersionedTask } from './task-log.ts'
 import type { TaskRun } from './task-run.ts'
 
 /** Which message's turn is watched. */
@@ -130,109 +130,6 @@ function createTraceView(
     const metadata = { [traceExtension]: toShownEntry(record, explains) }
     return { seq: record.seq, event: { statusUpdate: { ...ids, status, metadata } } }
   }
-}
-
-function statusOf(event: StreamResponse): TaskStatus | undefined {
-  if ('statusUpdate' in event) return event.statusUpdate.status
-  return 'task' in event ? event.task.status : undefined
-}
-
-/** A message that was taken in here, and the log that is to have it. */
-interface TakenHere {
-  readonly queued: Pick<QueuedMessage, 'number' | 'seq'>
-  readonly log: Pick<TaskLog, 'version'>
-  /** Whether its turn has begun before the first record that is looked at. */
-  readonly begun: boolean
-}
-
-/**
- * The progress of one message's turn, read from the task's log, whether the task runs here or in another process.
- * A class, not closures: one is made per stream.
- */
-export class TurnProgress {
-  readonly #messageId: string
-  readonly #here: TakenHere | undefined
-  /** The turn's number in the log; beyond all numbers while the message was not seen there. */
-  #seen = Number.POSITIVE_INFINITY
-  #started: boolean
-
-  constructor(messageId: string, here?: TakenHere) {
-    this.#messageId = messageId
-    this.#here = here
-    this.#started = here?.begun ?? false
-  }
-
-  /** The turn's number; beyond all numbers while the message is not stored: another process may be first with its own. */
-  get #number(): number {
-    if (!this.#here || this.#seen !== Number.POSITIVE_INFINITY) return this.#seen
-    const { queued, log } = this.#here
-    return queued.seq !== 0 && queued.seq <= log.version ? queued.number : this.#seen
-  }
-
-  /**
-   * Takes in a record; whether the turn's stream ends with it: the task is ended or asks for input. The error where the
-   * message gets no answer.
-   */
-  isLast(record: LogRecord): boolean | A2AError {
-    return record.kind === 'event' ? this.#isOver(record, isInputRequired) : this.#note(record)
-  }
-
-  /** The same for the message's answer, which one that waits for a login, or is silent, has as well. */
-  isAnswer(record: LogRecord): boolean | A2AError {
-    if (record.kind === 'event') return this.#isOver(record, asksCaller)
-    return record.kind === 'rest' ? record.turn >= this.#number : this.#note(record)
-  }
-
-  #isOver(
-    record: LogRecord & { kind: 'event' },
-    asks: (state: TaskState) => boolean,
-  ): boolean | A2AError {
-    const state = stateOf(record.event)
-    if (state === undefined) return false
-    if (!isTerminal(state)) return this.#started && asks(state)
-    const isTakenIn = this.#number !== Number.POSITIVE_INFINITY
-    return isTakenIn || taskEnded(idOf(record), state)
-  }
-
-  #note(record: LogRecord): false | A2AError {
-    if (record.kind === 'message') {
-      if (record.message.messageId === this.#messageId) this.#seen = record.turn
-    } else if (record.kind === 'start') this.#started ||= record.turn >= this.#number
-    else if (record.kind === 'dropped' && record.messageId === this.#messageId)
-      return new A2AError('unsupportedOperation', record.reason)
-    return false
-  }
-}
-
-function isInputRequired(state: TaskState): boolean {
-  return state === 'TASK_STATE_INPUT_REQUIRED'
-}
-
-function asksCaller(state: TaskState): boolean {
-  return state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED'
-}
-
-function idOf({ event }: LogRecord & { kind: 'event' }): string {
-  if ('statusUpdate' in event) return event.statusUpdate.taskId
-  return 'task' in event ? event.task.id : ''
-}
-
-/** Whether a record says that its turn is over, for good or until the client answers. */
-export function isTurnEnd(record: LogRecord): boolean {
-  if (record.kind !== 'event') return record.kind === 'rest'
-  return isTaskEnd(record) || stateOf(record.event) === 'TASK_STATE_INPUT_REQUIRED'
-}
-
-/** Whether a record says that its task is over. */
-export function isTaskEnd(record: LogRecord): boolean {
-  const state = record.kind === 'event' ? stateOf(record.event) : undefined
-  return state !== undefined && isTerminal(state)
-}
-
-/** The state that an event tells; undefined where it tells none. */
-export function stateOf(event: StreamResponse): TaskState | undefined {
-  if ('statusUpdate' in event) return event.statusUpdate.status.state
-  return 'task' in event ? event.task.status.state : undefined
 }
 
 /**
