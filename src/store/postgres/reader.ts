@@ -1,3 +1,4 @@
+import { A2AError } from '../../protocol/errors.ts'
 import {
   isSameScope,
   recordsPerRow,
@@ -9,10 +10,11 @@ import {
   toWebhook,
 } from '../documents.ts'
 import type { ClusterFacts, ReplicaFacts } from '../feed.ts'
-import { listOf, totalSince } from '../spans.ts'
+import { listOf, sampleEvery, totalSince } from '../spans.ts'
 import type { ListConditions, LogRecord, Scope, Store, TaskPage } from '../store.ts'
 import {
   type DatabaseRow,
+  isCollision,
   liveAndDead,
   liveReplicas,
   type Names,
@@ -29,6 +31,7 @@ import {
   taskColumnsOf,
   toDatabaseTask,
 } from './rows.ts'
+import { cutting, hasMore } from './schema.ts'
 
 /** The largest number of a column. */
 const maxInt = 2_147_483_647
@@ -180,6 +183,59 @@ function conditions({ scope, agent, ...filter }: TaskFilter): {
     shape += 'o'
   }
   return { where: where.length > 0 ? where : ['true'], values, ofState, shape }
+}
+
+/** The most lists that wait to be checked, and the most that are remembered because their cut failed. */
+const maxLists = 100
+
+type ListKey = readonly [scope: string, list: string]
+
+/**
+ * Checks the lists of a sample of the written tasks, and cuts those that have become long into spans; see ../spans.ts. No
+ * commit of this process waits behind it: it has a connection of the readers.
+ */
+export class LongLists {
+  readonly #readers: Pick<Readers, 'run'>
+  readonly #schema: string
+  #lists: ListKey[] = []
+  /** Lists not to cut again: an attempt failed, as by a statement's timeout. Their totals stay exact and take longer. */
+  readonly #failed = new Set<string>()
+  #writes = 0
+  #isCutting = false
+
+  constructor(readers: Pick<Readers, 'run'>, { schema }: Names) {
+    this.#readers = readers
+    this.#schema = schema
+  }
+
+  /** Called before a task is written; `scope` is the value of its column. */
+  writing(scope: string, contextId: string): void {
+    this.#writes = (this.#writes + 1) % sampleEvery
+    if (this.#writes !== 0 || this.#lists.length >= maxLists) return
+    this.#lists.push([scope, listOf(contextId)], [scope, listOf(undefined)])
+  }
+
+  /** Checks the sampled lists, one after the other. A list that another replica has locked is sampled again later. */
+  async cut(): Promise<void> {
+    if (this.#isCutting) return
+    this.#isCutting = true
+    for (let list = this.#lists.shift(); list; list = this.#lists.shift()) await this.#cutList(list)
+    this.#isCutting = false
+  }
+
+  async #cutList(values: ListKey): Promise<void> {
+    const key = JSON.stringify(values)
+    if (this.#failed.has(key)) return
+    const statement = { ...cutting(this.#schema), values: [...values] }
+    try {
+      while (hasMore(await this.#readers.run(statement)));
+    } catch (error) {
+      if (isCollision(error) || error instanceof A2AError) return
+      this.#failed.add(key)
+      const [oldest] = this.#failed
+      if (this.#failed.size > maxLists && oldest !== undefined) this.#failed.delete(oldest)
+    }
+  }
 }
 
 /** The reads of webhooks and of deliveries given up. */

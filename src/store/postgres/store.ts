@@ -22,10 +22,10 @@ import {
   toShownStore,
 } from './connection.ts'
 import { createReaders, DatabaseLink, type OpenDatabase } from './links.ts'
-import { createDatabaseReader } from './reader.ts'
+import { createDatabaseReader, LongLists } from './reader.ts'
 import { toLine } from './rows.ts'
 import { migrateDatabase } from './schema.ts'
-import { createTrimStep, LongLists, type RetentionOptions } from './upkeep.ts'
+import { createTrimStep, type RetentionOptions } from './upkeep.ts'
 
 /** How a store in PostgreSQL is reached, what it keeps, and how replicas that share it know of each other. */
 export interface PostgresStoreOptions extends RetentionOptions {

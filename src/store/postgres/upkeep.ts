@@ -1,64 +1,8 @@
-import { A2AError } from '../../protocol/errors.ts'
 import { finishedStates, waitingStates } from '../documents.ts'
-import { listOf, sampleEvery } from '../spans.ts'
 import { type Floors, floorsAt, isDue, isPastAll } from '../upkeep.ts'
-import { type DatabaseRow, isCollision, type Names } from './connection.ts'
-import type { OpenDatabase, Readers } from './links.ts'
+import type { DatabaseRow, Names } from './connection.ts'
+import type { OpenDatabase } from './links.ts'
 import { removal } from './rows.ts'
-import { cutting, hasMore } from './schema.ts'
-
-/** The most lists that wait to be checked, and the most that are remembered because their cut failed. */
-const maxLists = 100
-
-type ListKey = readonly [scope: string, list: string]
-
-/**
- * Checks the lists of a sample of the written tasks, and cuts those that have become long into spans; see ../spans.ts. No
- * commit of this process waits behind it: it has a connection of the readers.
- */
-export class LongLists {
-  readonly #readers: Pick<Readers, 'run'>
-  readonly #schema: string
-  #lists: ListKey[] = []
-  /** Lists not to cut again: an attempt failed, as by a statement's timeout. Their totals stay exact and take longer. */
-  readonly #failed = new Set<string>()
-  #writes = 0
-  #isCutting = false
-
-  constructor(readers: Pick<Readers, 'run'>, { schema }: Names) {
-    this.#readers = readers
-    this.#schema = schema
-  }
-
-  /** Called before a task is written; `scope` is the value of its column. */
-  writing(scope: string, contextId: string): void {
-    this.#writes = (this.#writes + 1) % sampleEvery
-    if (this.#writes !== 0 || this.#lists.length >= maxLists) return
-    this.#lists.push([scope, listOf(contextId)], [scope, listOf(undefined)])
-  }
-
-  /** Checks the sampled lists, one after the other. A list that another replica has locked is sampled again later. */
-  async cut(): Promise<void> {
-    if (this.#isCutting) return
-    this.#isCutting = true
-    for (let list = this.#lists.shift(); list; list = this.#lists.shift()) await this.#cutList(list)
-    this.#isCutting = false
-  }
-
-  async #cutList(values: ListKey): Promise<void> {
-    const key = JSON.stringify(values)
-    if (this.#failed.has(key)) return
-    const statement = { ...cutting(this.#schema), values: [...values] }
-    try {
-      while (hasMore(await this.#readers.run(statement)));
-    } catch (error) {
-      if (isCollision(error) || error instanceof A2AError) return
-      this.#failed.add(key)
-      const [oldest] = this.#failed
-      if (this.#failed.size > maxLists && oldest !== undefined) this.#failed.delete(oldest)
-    }
-  }
-}
 
 /** How much of the finished tasks is kept. */
 export interface RetentionOptions {
