@@ -25,8 +25,9 @@ import { openPostgresStore, type PostgresStoreOptions } from '../store/postgres/
 import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 import type { Config } from './config/file.ts'
-import type { PostgresConfig, PostgresTlsConfig } from './config/postgres.ts'
 import type {
+  PostgresConfig,
+  PostgresTlsConfig,
   RetentionConfig,
   ServerAuthConfig,
   ServerConfig,

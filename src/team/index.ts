@@ -16,9 +16,10 @@ export {
   type Location as ProblemLocation,
   type Problem,
 } from '../app/config/locate.ts'
-export type { PostgresConfig, PostgresTlsConfig } from '../app/config/postgres.ts'
 export type {
   ConsoleConfig,
+  PostgresConfig,
+  PostgresTlsConfig,
   RetentionConfig,
   ServerAuthConfig,
   ServerConfig,
