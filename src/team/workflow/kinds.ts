@@ -20,12 +20,19 @@ import { looksLikeExpression } from '../expressions/compile.ts'
 import { answered } from '../run.ts'
 import type { CallRules } from '../schedulers/scheduler.ts'
 import { type Drawing, type DrawnPlace, type Front, labelled, ruleWords, together } from './draw.ts'
-import { type KnownNames, type RuleSite, readCondition, readContent, readList } from './rules.ts'
 import {
-  memberTitle,
+  type KnownNames,
+  type ReadyRule,
+  type RuleSite,
+  readCondition,
+  readContent,
+  readList,
+} from './rules.ts'
+import {
   type PlannedJoin,
   type PlannedMap,
-  type PlannedStep,
+  PlannedStep,
+  type PlannedWork,
   planCall,
   runAgent,
   runApproval,
@@ -44,7 +51,7 @@ interface StepKind<S> {
   /** The step that works again with what the user said. No member works again in a step of such a kind. */
   feedbackTo?(step: S): string | undefined
   /** Reads its rules and plans what is within it; gives what runs it. */
-  plan(step: S, site: OwnSite): PlannedStep['run']
+  plan(step: S, site: OwnSite): PlannedWork
   /** Draws its nodes and the edges to them; gives where work comes from after it. */
   draw(drawing: Drawing, step: S, place: DrawnPlace): Front
 }
@@ -161,14 +168,8 @@ export function planList(steps: readonly Step[], site: StepsSite): readonly Plan
 
 function planStep(step: Step, site: StepsSite): PlannedStep {
   const own = { ...site, step: step.name }
-  const agentId = 'agentId' in step ? step.agentId : undefined
-  const title = step.name ?? 'Result'
-  return {
-    name: step.name,
-    title: (run) => (agentId === undefined ? title : memberTitle(run, agentId)),
-    applies: planApplies(step, own),
-    run: stepKindOf(step).plan(step, own),
-  }
+  const applies = planApplies(step, own)
+  return new PlannedStep(step, applies, stepKindOf(step).plan(step, own))
 }
 
 /** What can be named once a step has ended: the step and what is within it, but for what runs once per item. */
@@ -189,13 +190,13 @@ function knowing(names: KnownNames, more: readonly string[]): KnownNames {
 type OwnSite = Omit<RuleSite, 'key'>
 
 /** A condition is a text that the previous answer contains; before the first answer, the question. */
-function planApplies({ when, condition }: Step, site: OwnSite): PlannedStep['applies'] {
+function planApplies({ when, condition }: Step, site: OwnSite): ReadyRule<boolean> | undefined {
   if (when !== undefined)
     return readCondition(when, { ...site, key: 'when', path: [...site.path, 'when'] })
   return condition ? containing(condition) : undefined
 }
 
-function containing(text: string): NonNullable<PlannedStep['applies']> {
+function containing(text: string): ReadyRule<boolean> {
   return ({ input }) => textOf(input.parts).includes(text)
 }
 
@@ -279,7 +280,7 @@ function checkOutput(call: AskRules, path: TeamPath, refuse: Refuse): void {
   }
 }
 
-function planAgent(step: AgentStep, site: OwnSite): PlannedStep['run'] {
+function planAgent(step: AgentStep, site: OwnSite): PlannedWork {
   const call = planCall(step, site)
   return (place) => runAgent(call, place)
 }
@@ -292,7 +293,7 @@ function checkParallel({ parallel, join }: ParallelStep, path: TeamPath, checkin
   if (typeof join === 'object') checkCall(join, [...path, 'join'], checking)
 }
 
-function planParallel({ parallel, join }: ParallelStep, site: OwnSite): PlannedStep['run'] {
+function planParallel({ parallel, join }: ParallelStep, site: OwnSite): PlannedWork {
   const branches = parallel.map((branch, index) =>
     planStep(branch, { ...site, path: [...site.path, 'parallel', index] }),
   )
@@ -341,7 +342,7 @@ function checkBranch({ branch }: BranchStep, at: TeamPath, checking: Checking): 
   }
 }
 
-function planBranch({ branch }: BranchStep, site: OwnSite): PlannedStep['run'] {
+function planBranch({ branch }: BranchStep, site: OwnSite): PlannedWork {
   const cases = branch.map(({ when, steps }, index) => {
     const path = [...site.path, 'branch', index]
     const at = { ...site, key: `case${index + 1}`, path: [...path, 'when'] }
@@ -383,7 +384,7 @@ function checkLoop({ loop }: LoopStep, at: TeamPath, checking: Checking): void {
 }
 
 /** From the second round on, what all of its steps gave in the round before can be seen. */
-function planLoop({ loop }: LoopStep, site: OwnSite): PlannedStep['run'] {
+function planLoop({ loop }: LoopStep, site: OwnSite): PlannedWork {
   const { until, maxIterations } = loop
   const path = [...site.path, 'loop']
   const names = { ...knowing(site.names, loop.steps.flatMap(namesAfter)), round: true }
@@ -436,7 +437,7 @@ function checkMap({ map }: MapStep, at: TeamPath, checking: Checking): void {
   checkWhole({ name: 'maxParallel', value: map.maxParallel, min: 1, max: hardCap }, path, refuse)
 }
 
-function planMap({ map, name }: MapStep, site: OwnSite): PlannedStep['run'] {
+function planMap({ map, name }: MapStep, site: OwnSite): PlannedWork {
   const path = [...site.path, 'map']
   const names = { ...site.names, item: true }
   const over = { ...site, key: 'over', path: [...path, 'over'] }
@@ -472,7 +473,7 @@ function checkApproval({ approval }: ApprovalStep, at: TeamPath, { refuse }: Che
   checkWhole({ name: 'maxFeedbackRounds', value, min: 1, max: hardCap }, path, refuse)
 }
 
-function planApproval({ approval }: ApprovalStep): PlannedStep['run'] {
+function planApproval({ approval }: ApprovalStep): PlannedWork {
   const { question, onFeedback: target, maxFeedbackRounds } = approval
   const maxRounds = maxFeedbackRounds ?? teamDefaults.maxFeedbackRounds
   const rules = { question, target, maxRounds }

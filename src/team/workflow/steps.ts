@@ -3,7 +3,7 @@ import { withOutputSchema } from '../../agents/output/with-schema.ts'
 import { toDataSchema } from '../../agents/schema.ts'
 import { type ApprovalVerdict, askedAgain, readVerdict, verdictNames } from '../../agents/tools.ts'
 import type { Json, Message, Part } from '../../protocol/types.ts'
-import type { AskRules } from '../config.ts'
+import type { AskRules, Step } from '../config.ts'
 import { delegate, delegateAll } from '../delegate.ts'
 import { clip, replyParts, toStepResult } from '../reply.ts'
 import {
@@ -22,16 +22,6 @@ import { inBatches, toItems } from '../schedulers/kind.ts'
 import type { CallRules, MemberReply } from '../schedulers/scheduler.ts'
 import { type ReadyRule, type RuleSite, readContent, withFeedback } from './rules.ts'
 
-/** A step that is ready to run: its rules are read, its steps within are planned. */
-export interface PlannedStep {
-  readonly name: string | undefined
-  /** What its answer stands under beside those of parallel steps. */
-  title(run: Run): string
-  /** Whether it runs here; absent where it always does. */
-  readonly applies: ((place: StepPlace) => boolean | Promise<boolean>) | undefined
-  run(place: StepPlace): StepAnswer
-}
-
 /** Where in the workflow a step stands. */
 export interface StepPlace {
   readonly run: Run
@@ -46,7 +36,7 @@ export interface StepPlace {
 }
 
 /** What the rules of a step see besides the question and the answer before it. */
-export interface Known {
+interface Known {
   readonly results: Results
   /** What the user said to an approval; empty otherwise. */
   readonly feedback: string
@@ -59,7 +49,7 @@ export interface Known {
 }
 
 /** The answer of a step; undefined when it was left out. */
-export type StepAnswer = Promise<MemberReply | undefined>
+type StepAnswer = Promise<MemberReply | undefined>
 
 /** Runs steps one after another: the answer of each is what the next one gets. */
 export function runList(steps: readonly PlannedStep[], start: StepPlace): StepAnswer {
@@ -98,7 +88,7 @@ class ListRun {
       const step = this.#steps[index]
       if (!step) break
       try {
-        const answer = await runStep(step, this.#enter(step, index), index === target)
+        const answer = await step.run(this.#enter(step, index), index === target)
         if (answer) this.#follow(answer)
         if (answer || index === target) this.#dropFeedback()
         target = -1
@@ -162,25 +152,50 @@ class ListRun {
   }
 }
 
-/** Runs a step, unless its rules leave it out; one that feedback goes to runs whatever they say. */
-function runStep(step: PlannedStep, place: StepPlace, always = false): StepAnswer {
-  // Most steps say no more than who answers, and a promise is not free.
-  if (step.applies === undefined && step.name === undefined) return step.run(place)
-  return runWithRules(step, place, always)
-}
+/** What a step does at a place once its rules let it run. */
+export type PlannedWork = (place: StepPlace) => StepAnswer
 
-async function runWithRules(step: PlannedStep, place: StepPlace, always: boolean): StepAnswer {
-  if (step.applies && !always) {
-    const applies = step.applies(place)
-    if (!(typeof applies === 'boolean' ? applies : await applies)) {
-      const { run, name } = place
-      traceOnce(run, `${name}?skip`, { type: 'skip', team: run.config.id, step: name })
-      return undefined
-    }
+/** A step that is ready to run: its rules are read, its steps within are planned. */
+export class PlannedStep {
+  readonly name: string | undefined
+  /** The member that it asks, where it asks one. */
+  readonly #agentId: string | undefined
+  /** Whether it runs at a place; absent where it always does. */
+  readonly #applies: ReadyRule<boolean> | undefined
+  readonly #work: PlannedWork
+
+  constructor(step: Step, applies: ReadyRule<boolean> | undefined, work: PlannedWork) {
+    this.name = step.name
+    this.#agentId = 'agentId' in step ? step.agentId : undefined
+    this.#applies = applies
+    this.#work = work
   }
-  const answer = await step.run(place)
-  if (answer && step.name !== undefined) place.known.results.set(step.name, answer)
-  return answer
+
+  /** What its answer stands under beside those of parallel steps. */
+  title(run: Run): string {
+    return this.#agentId === undefined ? (this.name ?? 'Result') : memberTitle(run, this.#agentId)
+  }
+
+  /** Runs it, unless its rules leave it out; one that feedback goes to runs whatever they say. */
+  run(place: StepPlace, always = false): StepAnswer {
+    // Most steps say no more than who answers, and a promise is not free.
+    if (this.#applies === undefined && this.name === undefined) return this.#work(place)
+    return this.#runWithRules(place, always)
+  }
+
+  async #runWithRules(place: StepPlace, always: boolean): StepAnswer {
+    if (this.#applies && !always) {
+      const applies = this.#applies(place)
+      if (!(typeof applies === 'boolean' ? applies : await applies)) {
+        const { run, name } = place
+        traceOnce(run, `${name}?skip`, { type: 'skip', team: run.config.id, step: name })
+        return undefined
+      }
+    }
+    const answer = await this.#work(place)
+    if (answer && this.name !== undefined) place.known.results.set(this.name, answer)
+    return answer
+  }
 }
 
 /** A member as a step asks it. */
@@ -212,7 +227,7 @@ async function report(run: Run, agentId: string, reply: MemberReply): Promise<vo
 }
 
 /** What a member's answer stands under. */
-export function memberTitle({ config }: Run, id: string): string {
+function memberTitle({ config }: Run, id: string): string {
   const member = config.agents.find(({ agentId }) => agentId === id)
   return member?.role || id
 }
@@ -456,7 +471,7 @@ function dataList(replies: readonly MemberReply[]): Json | undefined {
 }
 
 /** Makes one answer of the answers of parallel steps, which stand under headings where it begins. */
-export type PlannedJoin = (place: StepPlace) => StepAnswer
+export type PlannedJoin = PlannedWork
 
 /** Several steps get the same question at once. */
 export async function runParallel(
@@ -496,7 +511,7 @@ async function runParallelBranch(
   const { run, known } = place
   const results = new Results(known.results)
   const name = `${place.name}.${index + 1}`
-  const reply = await runStep(branch, { ...place, name, last: false, known: { ...known, results } })
+  const reply = await branch.run({ ...place, name, last: false, known: { ...known, results } })
   return { title: branch.title(run), reply, results }
 }
 
