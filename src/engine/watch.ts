@@ -7,7 +7,7 @@ import type { Json, JsonObject, TaskStatus } from '../protocol/types.ts'
 import { isSameSecret, newId } from '../shared/ids.ts'
 import { currentTask, type TracedRecord, withoutError } from '../store/documents.ts'
 import type { LogRecord, Scope } from '../store/store.ts'
-import type { Hub } from '../streams/hub.ts'
+import { type Hub, showEvent } from '../streams/hub.ts'
 import type { Engine } from './engine.ts'
 import { taskNotFound } from './errors.ts'
 import { isTaskEnd, statusOf, type TurnAnswer, type TurnProgress } from './queued-messages.ts'
@@ -38,7 +38,7 @@ export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
     after: before?.version ?? 0,
     replay,
     show: trace ? createTraceView({ taskId, contextId, explains }, before?.task.status) : showEvent,
-    isLast: (record) => turn.isLast(record),
+    isLast: turn.isLast.bind(turn),
     ...(before && { first: { seq: before.version, event: { task: before.task } } }),
   })
   options.answer.wait().then(
@@ -102,10 +102,6 @@ async function currentVersion(
   const stored = await store.get(id, scope)
   if (!stored) throw taskNotFound(id)
   return { task: await currentTask(store, stored), version: stored.version }
-}
-
-function showEvent(record: LogRecord): Sequenced | undefined {
-  return record.kind === 'event' ? { seq: record.seq, event: record.event } : undefined
 }
 
 /** The task that is shown, and whether the words of errors are. */

@@ -102,6 +102,11 @@ interface WatcherOptions {
   isLast(record: LogRecord): boolean | Error
 }
 
+/** Shows the events of a log, and nothing else of it. */
+export function showEvent(record: LogRecord): Sequenced | undefined {
+  return record.kind === 'event' ? { seq: record.seq, event: record.event } : undefined
+}
+
 /** Beyond this many waiting records, a slow reader is dropped to reading the log: memory stays bounded. */
 const maxWaiting = 256
 
