@@ -2,7 +2,7 @@ import type { Agent, AgentEvent, Turn, WaitingTask } from '../agents/agent.ts'
 import { type AgentDescription, defineAgent } from '../agents/function.ts'
 import { Relay } from '../agents/remote/agent.ts'
 import { followedAgent } from '../client/client.ts'
-import { follow, pollIntervalMs } from '../client/follow.ts'
+import { type Following, follow, pollIntervalMs } from '../client/follow.ts'
 import { SeenTask } from '../client/view.ts'
 import { A2AError } from '../protocol/errors.ts'
 import {
@@ -240,9 +240,9 @@ function followRequest(
   { request, context, clock }: FollowedRequest,
   streams: boolean,
 ): AsyncGenerator<StreamResponse> {
-  const following = {
+  const following: Following = {
     agent: followedAgent(dispatch),
-    canStream: async (): Promise<boolean> => streams,
+    canStream: async () => streams,
     clock,
     random: Math.random,
     options: context,
