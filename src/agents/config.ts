@@ -94,7 +94,7 @@ export const outputRows: Rows<
   Pick<AgentConfig, 'outputSchema' | 'maxOutputRetries'>,
   'maxOutputRetries'
 > = {
-  outputSchema: row.any(
+  outputSchema: row.schema(
     {
       examples: [
         { type: 'object', properties: { score: { type: 'number' } }, required: ['score'] },
@@ -103,8 +103,8 @@ export const outputRows: Rows<
     },
     'A JSON Schema as a table, or the file that holds it, relative to this one: answers must fit it, and become data.',
   ),
-  maxOutputRetries: row.number(
-    { default: 2, examples: [1] },
+  maxOutputRetries: row.whole(
+    { min: 0, max: 10, default: 2, examples: [1] },
     'How often an answer that does not fit `output_schema` is asked for again, 0 to 10; then the task fails.',
   ),
 }

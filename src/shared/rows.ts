@@ -12,6 +12,10 @@ type Kind =
   | 'anyText'
   /** A number; files may write it as a string too. */
   | 'number'
+  /** Such a number that is whole, from `min` to `max`. */
+  | 'whole'
+  /** Such a number of seconds: more than 0, and ten years at most. */
+  | 'seconds'
   /** A whole number from `min`, which is 1 if absent. */
   | 'count'
   | 'positive'
@@ -22,6 +26,14 @@ type Kind =
   | 'choice'
   /** The same, in any case. */
   | 'word'
+  /** A list of such texts. */
+  | 'choices'
+  /** An expression or a template; a program may give a function. Where it has rows `of`, a table with these too. */
+  | 'rule'
+  /** A JSON Schema; a program may give the schema of a library. */
+  | 'schema'
+  /** A list of steps of a workflow. */
+  | 'steps'
   /** Texts under names of your own. */
   | 'textTable'
   /** A table with the rows `of`. */
@@ -36,12 +48,18 @@ const kinds: Readonly<Record<Kind, Kinds>> = {
   text: 'string',
   anyText: 'string',
   number: 'number',
+  whole: 'number',
+  seconds: 'number',
   count: 'number',
   positive: 'number',
   boolean: 'boolean',
   texts: 'array',
   choice: 'any',
   word: 'any',
+  choices: 'array',
+  rule: 'any',
+  schema: 'any',
+  steps: 'array',
   textTable: 'object',
   table: 'object',
   tables: 'array',
@@ -61,10 +79,16 @@ interface RowFacts {
   readonly max?: number
   /** What a choice or word may be, or which rows a table has. */
   readonly of?: readonly string[] | RowTable
+  /** Keys of the table of which exactly one is given. */
+  readonly oneOf?: readonly string[]
   /** Further spellings of a word that the published schema shows. */
   readonly spellings?: readonly string[]
   /** What a program may give, where its kind does not say it. */
   readonly option?: Kinds
+  /** Set where a program's text must not be empty either. */
+  readonly filled?: true
+  /** Set where programs alone may give it. */
+  readonly inCode?: true
   /** Set where another key is to be used instead. */
   readonly deprecated?: true
 }

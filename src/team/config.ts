@@ -223,7 +223,7 @@ export interface MapStep<Id extends string = string> extends StepRules {
 }
 
 /** Which list a `map` goes through, and how. */
-export interface MapRules<Id extends string> extends CallRules<Id>, AskRules {
+export interface MapRules<Id extends string = string> extends CallRules<Id>, AskRules {
   /** The list; what the previous answer holds as one if absent. */
   readonly over?: Rule<readonly Json[]>
   /** The most items that the list may have; 1,000 by default. Each costs a delegation of the team's budget, or more. */
@@ -377,15 +377,3 @@ export const teamRows: Rows<Omit<TeamConfig, 'scheduler' | 'skills'>> = {
     'What the team is good at. Cards of the RANCH dialect show it.',
   ),
 }
-
-/** What holds where the steps of a workflow do not say. */
-export const teamDefaults = {
-  /** Items of a map. */
-  maxItems: 1_000,
-  /** Items of a map at once. */
-  maxParallel: 8,
-  /** How often what the user says to an approval is taken as feedback. */
-  maxFeedbackRounds: 5,
-  /** Further tries of a delegation: agents retry their own connections. */
-  maxRetries: 0,
-} as const

@@ -8,7 +8,6 @@ import type { JsonObject } from '../protocol/types.ts'
 import { backoffMs, LinkedSignal, wait } from '../shared/async.ts'
 import { tellsAll } from '../shared/log.ts'
 import { Overspent } from './budget.ts'
-import { teamDefaults } from './config.ts'
 import { isRefused, type MemberAttempt, type MemberCall, MemberTurn } from './member-turn.ts'
 import {
   type CallFacts,
@@ -28,6 +27,7 @@ import {
   traceRun,
 } from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
+import { callRows } from './workflow/keys.ts'
 
 /**
  * The one way in which a team calls a member. A durable step of the turn: its result is in the log before anyone acts
@@ -125,7 +125,7 @@ async function nextAttempt(
   thrown: unknown,
 ): Promise<MemberAttempt | undefined> {
   const { run, delegation } = call
-  const { maxRetries = teamDefaults.maxRetries, fallbackAgentId } = delegation
+  const { maxRetries = callRows.maxRetries.default, fallbackAgentId } = delegation
   if (isFallback) return undefined
   if (number <= maxRetries && !wouldFailAgain(thrown)) {
     const delayMs = retryDelay(thrown, number, run)

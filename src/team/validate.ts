@@ -9,7 +9,6 @@ import { nearest } from '../shared/text.ts'
 import {
   budgetRows,
   routerRows,
-  type Step,
   supervisorRows,
   type TeamConfig,
   type TeamMode,
@@ -24,6 +23,7 @@ import {
 } from './errors.ts'
 import type { AgentManager } from './manager.ts'
 import { builtInTypes, isKind, kindOf } from './schedulers/kinds.ts'
+import { askRows, callRows, joinRow, kindRows, type StepKey, stepRows } from './workflow/keys.ts'
 
 export { InvalidTeamError } from './errors.ts'
 
@@ -268,34 +268,21 @@ const rule: ShapeRule = (value, path, refuse) => {
 /** The rules of an object's keys. */
 type ShapeRules = Readonly<Record<string, ShapeRule>>
 
-/** What is asked of a member. */
-const ask: ShapeRules = {
-  input: rule,
-  outputSchema: schema,
-  jsonSchema: isTable,
-  maxOutputRetries: number,
+/** The built-in schedulers. One of the user's own checks its config itself. */
+const schedulers: Readonly<Record<TeamMode, ShapeRule>> = {
+  supervisor: tableOf(supervisorRows, { others: { type: text } }),
+  workflow: table({ type: text, steps: isSteps }),
+  router: tableOf(routerRows, { others: { type: text } }),
 }
 
-const call: ShapeRules = {
-  timeoutSeconds: number,
-  maxTaskSeconds: number,
-  maxRetries: number,
-  fallbackAgentId: text,
-  guards: isTable,
-  failOn: (value, path, refuse) => list(cutReason)(value, path, refuse),
+/** A list of a workflow's steps as programs write them. */
+function isSteps(value: unknown, path: TeamPath, refuse: Refuse): void {
+  list(isStep)(value, path, refuse)
 }
 
-const cutReason: ShapeRule = mustBe(
-  'length or content_filter',
-  (value) => value === 'length' || value === 'content_filter',
-)
-
-/** The shape of a workflow's steps as programs write them. */
-const stepsShape: ShapeRule = (value, path, refuse) => list(step)(value, path, refuse)
-
-const step: ShapeRule = (value, path, refuse) => {
+function isStep(value: unknown, path: TeamPath, refuse: Refuse): void {
   stepTable(value, path, refuse)
-  mustSayOne(value, Object.keys(stepKinds), { path, refuse })
+  mustSayOne(value, Object.keys(kindRows), { path, refuse })
   for (const [key, kind] of Object.entries(belongs))
     if (isSaid(value, key) && !isSaid(value, kind)) {
       const inside = isSaid(value, 'map') && kind === 'agentId' ? ' or inside map' : ''
@@ -303,63 +290,12 @@ const step: ShapeRule = (value, path, refuse) => {
     }
 }
 
-const joinTable = table({ agentId: text }, { ...ask, ...call })
-
-const join: ShapeRule = (value, path, refuse) => {
-  const isMember = typeof value === 'object' && value !== null
-  const shape = isMember ? joinTable : rule
-  shape(value, path, refuse)
-}
-
-const map: ShapeRule = (value, path, refuse) => {
-  mapTable(value, path, refuse)
-  mustSayOne(value, ['agentId', 'steps'], { path, refuse })
-}
-
-/** The keys that steps of one kind must have. */
-type StepKey<T> = T extends unknown
-  ? { [Key in keyof T]-?: object extends Pick<T, Key> ? never : Key }[keyof T]
-  : never
-
-/** What a step can be, each by its key. One without its row does not compile. */
-const stepKinds: Readonly<Record<StepKey<Step>, ShapeRule>> = {
-  agentId: text,
-  parallel: stepsShape,
-  branch: list(table({ steps: stepsShape }, { when: rule })),
-  loop: table({ steps: stepsShape, until: rule, maxIterations: number }),
-  map,
-  approval: table({ question: filled }, { onFeedback: filled, maxFeedbackRounds: number }),
-}
-
-const mapTable = table(
-  {},
-  {
-    agentId: text,
-    steps: stepsShape,
-    over: rule,
-    maxItems: number,
-    maxParallel: number,
-    ...ask,
-    ...call,
-  },
-)
-
-const stepTable = table(
-  {},
-  { name: text, order: number, when: rule, condition: text, join, ...ask, ...call, ...stepKinds },
-)
+const stepTable = tableOf({ ...stepRows, join: joinRow, ...askRows, ...callRows, ...kindRows })
 
 /** Keys that mean something in one kind of step alone. */
-const belongs: Readonly<Record<string, StepKey<Step>>> = {
-  ...Object.fromEntries(Object.keys(ask).map((key) => [key, 'agentId' as const])),
+const belongs: Readonly<Record<string, StepKey>> = {
+  ...Object.fromEntries(Object.keys(askRows).map((key) => [key, 'agentId' as const])),
   join: 'parallel',
-}
-
-/** The built-in schedulers. One of the user's own checks its config itself. */
-const schedulers: Readonly<Record<TeamMode, ShapeRule>> = {
-  supervisor: tableOf(supervisorRows, { type: text }),
-  workflow: table({ type: text, steps: stepsShape }),
-  router: tableOf(routerRows, { type: text }),
 }
 
 const scheduler: ShapeRule = (value, path, refuse) => {
@@ -393,13 +329,15 @@ function rulesOf<T>(rows: Rows<T>): { readonly [K in keyof T]-?: ShapeRule } {
 }
 
 function ruleOf(row: KeyRow): ShapeRule {
-  const { kind, of } = row
+  const { kind, of, oneOf } = row
   switch (kind) {
     case 'text':
     case 'anyText':
     case 'word':
-      return text
+      return row.filled ? filled : text
     case 'number':
+    case 'whole':
+    case 'seconds':
     case 'positive':
       return number
     case 'count':
@@ -407,18 +345,35 @@ function ruleOf(row: KeyRow): ShapeRule {
     case 'boolean':
       return mustBe('true or false', (value) => typeof value === 'boolean')
     case 'choice':
-      return oneOf(choicesOf(row))
+      return choice(choicesOf(row))
+    case 'choices':
+      return list(choice(choicesOf(row)))
     case 'texts':
       return list(text)
+    case 'rule':
+      return of ? ruleOr(of as RowTable) : rule // the kind says so
+    case 'schema':
+      return schema
+    case 'steps':
+      return isSteps
     case 'textTable':
       return isTable
     case 'any':
       return () => {}
     case 'table':
     case 'tables': {
-      const inside = of ? tableOf(of as RowTable) : isTable // the kind says so
+      const inside = of ? tableOf(of as RowTable, { oneOf }) : isTable // the kind says so
       return kind === 'table' ? inside : list(inside)
     }
+  }
+}
+
+/** A rule, or a table with these keys. */
+function ruleOr(rows: RowTable): ShapeRule {
+  const table = tableOf(rows)
+  return (value, path, refuse) => {
+    const shape = typeof value === 'object' && value !== null ? table : rule
+    shape(value, path, refuse)
   }
 }
 
@@ -429,8 +384,8 @@ function mustBe(what: string, holds: (value: unknown) => boolean): ShapeRule {
   }
 }
 
-function oneOf(names: readonly string[]): ShapeRule {
-  return mustBe(eitherOf(names), (value) => names.includes(String(value)))
+function choice(names: readonly string[]): ShapeRule {
+  return mustBe(eitherOf(names), (value) => names.some((name) => name === value))
 }
 
 /** A list of such values. */
@@ -442,8 +397,14 @@ function list(item: ShapeRule): ShapeRule {
   }
 }
 
-/** An object that has the keys of rows, and before these others that it must have. */
-function tableOf(rows: RowTable, others: ShapeRules = {}): ShapeRule {
+interface TableRules {
+  /** What it must have beside the keys of rows, named before these. */
+  readonly others?: ShapeRules
+  readonly oneOf?: readonly string[] | undefined
+}
+
+/** An object that has the keys of rows. */
+function tableOf(rows: RowTable, { others = {}, oneOf }: TableRules = {}): ShapeRule {
   const rules = Object.entries(rows).map(([key, row]) => ({ key, row, rule: ruleOf(row) }))
   const pick = (isRequired: boolean): ShapeRules =>
     Object.fromEntries(
@@ -451,7 +412,12 @@ function tableOf(rows: RowTable, others: ShapeRules = {}): ShapeRule {
         .filter(({ row }) => (row.required ?? false) === isRequired)
         .map(({ key, rule }) => [key, rule]),
     )
-  return table({ ...others, ...pick(true) }, pick(false))
+  const keys = table({ ...others, ...pick(true) }, pick(false))
+  if (!oneOf) return keys
+  return (value, path, refuse) => {
+    keys(value, path, refuse)
+    mustSayOne(value, oneOf, { path, refuse })
+  }
 }
 
 /** An object that has these keys and may have those, and no others. */

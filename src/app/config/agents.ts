@@ -6,7 +6,6 @@ import {
   type AgentConfig,
   agentRows,
   type McpServerConfig,
-  outputRows,
   type ToolModuleConfig,
 } from '../../agents/config.ts'
 import { keyHeader } from '../../agents/config-checks.ts'
@@ -22,7 +21,6 @@ import {
   isJsonTable,
   isTable,
   type KeyFacts,
-  keysOf,
   table,
   tableOf,
   toCamelCase,
@@ -35,8 +33,8 @@ const jsonSchema = z.record(z.string(), z.unknown()).refine(isJsonTable, 'dates 
 
 /** `[agents.model]`: which model an OpenAI agent is, and how it answers. */
 const modelSchema: z.ZodType<ModelConfig> = tableOf(modelRows, {
-  stop: stopSchema.optional(),
-  extraBody: jsonSchema.optional(),
+  stop: stopSchema,
+  extraBody: jsonSchema,
 })
 
 /** Which tools the user is asked about before they run. */
@@ -223,28 +221,22 @@ const metadataSchema: z.ZodType<NonNullable<AgentConfig['metadata']>> = z
   })
 
 /** `output_schema`: a JSON Schema as a table, or the name of its file, in whose place the schema stands by now. */
-const outputSchemaField: z.ZodType<JsonObject> = z
+export const outputSchemaField: z.ZodType<JsonObject> = z
   .union(
     [filledText, z.record(z.string(), z.unknown())],
     'must be a table that is a JSON Schema, or the name of its file',
   )
   .transform((schema): JsonObject => (typeof schema === 'string' ? {} : (schema as JsonObject))) // made of TOML or JSON
 
-/** What is asked of answers, of an agent or of a step. */
-export const outputFields: {
-  readonly output_schema: z.ZodOptional<z.ZodType<JsonObject>>
-  readonly max_output_retries: z.ZodOptional<z.ZodType<number, number | string>>
-} = keysOf(outputRows, { outputSchema: outputSchemaField.optional() }) as never // by these rows
-
 /** `[[agents]]`: one agent. Ranges are checked where it becomes an agent of its kind. */
 export const agentSchema: z.ZodType<AgentConfig> = tableOf(agentRows, {
-  model: modelSchema.optional(),
-  tools: z.array(toolsSchema).optional(),
-  mcpServers: z.array(mcpSchema).optional(),
-  auth: agentAuthSchema.optional(),
-  metadata: metadataSchema.optional(),
-  outputSchema: outputSchemaField.optional(),
-  guards: guardsSchema.optional(),
+  model: modelSchema,
+  tools: z.array(toolsSchema),
+  mcpServers: z.array(mcpSchema),
+  auth: agentAuthSchema,
+  metadata: metadataSchema,
+  outputSchema: outputSchemaField,
+  guards: guardsSchema,
 })
 
 /** A file with the schemas that it names by their files put in, which files these are, and what is wrong with them. */

@@ -15,6 +15,7 @@ import type { TeamConfig } from '../../team/config.ts'
 import type { TeamFault, TeamPath } from '../../team/errors.ts'
 import { AgentManager } from '../../team/manager.ts'
 import { InvalidTeamError, judgesIn, validateTeam } from '../../team/validate.ts'
+import { kindRows } from '../../team/workflow/keys.ts'
 import { fillSchemas } from './agents.ts'
 import { type Config, fileSchema, type ToConfigError } from './file.ts'
 import {
@@ -25,7 +26,7 @@ import {
   toSyntaxError,
   type Unplaced,
 } from './locate.ts'
-import { stepKinds } from './steps.ts'
+import { callKeys, stepKinds } from './steps.ts'
 import { type ConfigVariables, fillEnvironment, unfilledOffset, valueAt } from './values.ts'
 
 /**
@@ -425,31 +426,18 @@ function inList(steps: unknown, path: readonly PropertyKey[]): readonly Unplaced
   return steps.flatMap((step, index) => (isFields(step) ? inStep(step, [...path, index]) : []))
 }
 
-const callKeys = [
-  'timeout_seconds',
-  'max_task_seconds',
-  'max_retries',
-  'fallback_agent_id',
-  'fail_on',
-]
-
-/** What to do instead, by what the step is. */
-const remedies: Readonly<Record<Exclude<(typeof stepKinds)[number], 'agent_id'>, string>> = {
-  parallel: 'put it into each of the steps inside',
-  branch: 'put it into the steps of its cases',
-  loop: 'put it into the steps inside',
-  map: 'put it inside map, beside agent_id, or into its steps',
-  approval: 'a person is asked, who has all the time there is; remove it',
-}
+const rowsByKind = new Map(Object.entries(kindRows))
 
 function inStep(step: Fields, path: readonly PropertyKey[]): readonly Unplaced[] {
   const kind = stepKinds.find((key) => step[key] !== undefined)
-  if (kind === undefined || kind === 'agent_id') return []
+  const row = kind === undefined ? undefined : rowsByKind.get(kind)
+  if (!kind || !row || !('remedy' in row)) return []
+  // Guards there are refused.
   const own = callKeys
-    .filter((key) => step[key] !== undefined)
+    .filter((key) => key !== 'guards' && step[key] !== undefined)
     .map((key) => ({
       path: [...path, key],
-      message: `${key} beside ${kind} does nothing: ${remedies[kind]}`,
+      message: `${key} beside ${kind} does nothing: ${row.remedy}`,
     }))
   const content = step[kind]
   if (kind === 'parallel') return [...own, ...inList(content, [...path, kind])]

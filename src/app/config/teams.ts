@@ -141,10 +141,10 @@ const skillRows: Rows<Proficiency> = {
 
 const { id, name, description, agents, proficiencies, ...others } = keysOf(teamRows, {
   agents: z.array(tableOf(memberRows)).optional(),
-  guards: guardsSchema.optional(),
-  provider: providerSchema.optional(),
-  capabilityDetails: z.array(capabilitySchema).optional(),
-  proficiencies: z.array(tableOf(skillRows)).optional(),
+  guards: guardsSchema,
+  provider: providerSchema,
+  capabilityDetails: z.array(capabilitySchema),
+  proficiencies: z.array(tableOf(skillRows)),
 })
 
 const teamTable = z.strictObject({

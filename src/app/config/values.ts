@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../protocol/types.ts'
 import type { Fields } from '../../shared/json.ts'
-import { choicesOf, type KeyRow, type Rows } from '../../shared/rows.ts'
+import { choicesOf, type KeyRow, type Rows, type RowTable } from '../../shared/rows.ts'
 import { toSnakeCase } from '../../shared/text.ts'
 import type { Unplaced } from './locate.ts'
 
@@ -73,7 +73,7 @@ export function described<Schema extends z.ZodType>(schema: Schema, facts: KeyFa
   return schema.meta({ facts })
 }
 
-/** How the keys of a table are read for which it does not follow from the kinds of their rows. */
+/** How the keys of a table, and of tables inside it, are read for which it does not follow from the kinds of their rows. */
 type OwnSchemas<T> = { readonly [K in keyof T]?: z.ZodType }
 
 /** `maxRounds` as files write it: `max_rounds`. */
@@ -96,15 +96,23 @@ export function tableOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): z.ZodType<T>
 
 /** The keys of a table by its rows, for a table that has others beside them. */
 export function keysOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): Keys<T> {
-  const schemas: Readonly<Record<string, z.ZodType | undefined>> = own
-  const keys = Object.entries<KeyRow>(rows).map(([key, row]) => {
-    const { description, examples, required, deprecated } = row
-    const schema = schemas[key] ?? schemaOf(row)
-    const facts = { description, default: row.default, examples, deprecated }
-    const isOptional = !required && !(key in schemas)
-    return [toSnakeCase(key), (isOptional ? schema.optional() : schema).meta({ facts })]
-  })
-  return Object.fromEntries(keys) as Keys<T> // made of the names of the rows
+  return schemasOf(rows, own) as Keys<T> // made of the names of the rows
+}
+
+/** The same for rows that are of no type. */
+export function schemasOf(
+  rows: RowTable,
+  own: Readonly<Record<string, z.ZodType | undefined>> = {},
+): Readonly<Record<string, z.ZodType>> {
+  const inFiles = Object.entries(rows).filter(([, { inCode }]) => !inCode)
+  return Object.fromEntries(
+    inFiles.map(([key, row]) => {
+      const { description, examples, required, deprecated } = row
+      const schema = own[key] ?? schemaOf(row, own)
+      const facts = { description, default: row.default, examples, deprecated }
+      return [toSnakeCase(key), (required ? schema : schema.optional()).meta({ facts })]
+    }),
+  )
 }
 
 /** The members of a table that are given, by their names in code. */
@@ -116,30 +124,47 @@ export function toCamelCase<T>(table: object): T {
 }
 
 /** What a file may hold where a row stands for a key. */
-function schemaOf(row: KeyRow): z.ZodType {
-  const { kind, of, spellings = [], min = 1, max } = row
+function schemaOf(row: KeyRow, own: OwnSchemas<Fields>): z.ZodType {
+  const { kind, of, oneOf, spellings = [], min = 1, max } = row
   if (kind === 'table' || kind === 'tables') {
-    const one = tableOf(of as Rows<Partial<Fields>>) // the kind says so
+    const inside = tableOf(of as Rows<Partial<Fields>>, own) // the kind says so
+    const one = oneOf ? inside.refine((value) => says(value, oneOf), needsOne(oneOf)) : inside
     return kind === 'table' ? one : z.array(one)
   }
   if (kind === 'word') return word(choicesOf(row), spellings)
   if (kind === 'choice') return z.enum(choicesOf(row))
+  if (kind === 'choices') return z.array(z.enum(choicesOf(row)))
   if (kind === 'count') return max === undefined ? z.int().min(min) : z.int().min(min).max(max)
   return simple[kind]
 }
 
-const simple: Readonly<
-  Record<Exclude<KeyRow['kind'], 'table' | 'tables' | 'word' | 'choice' | 'count'>, z.ZodType>
-> = {
+type WithFacts = 'table' | 'tables' | 'word' | 'choice' | 'choices' | 'count'
+
+const simple: Readonly<Record<Exclude<KeyRow['kind'], WithFacts>, z.ZodType>> = {
   text: filledText,
   anyText: z.string(),
   number: numberLike,
+  whole: numberLike,
+  seconds: numberLike,
   positive: z.number().positive(),
   boolean: z.boolean(),
   texts: z.array(filledText),
   textTable: words,
+  rule: filledText,
+  schema: z.unknown(),
+  steps: z.unknown(),
   any: z.unknown(),
 }
+
+/** Whether exactly one of the keys is given. */
+function says(value: Fields, keys: readonly string[]): boolean {
+  return keys.filter((key) => value[key] !== undefined).length === 1
+}
+
+function needsOne(keys: readonly string[]): string {
+  return `needs exactly one of ${keys.map(toSnakeCase).join(', ')}`
+}
+
 /** What holds where the `[server]` table of a file does not say. */
 export const serverDefaults = {
   host: '127.0.0.1',

@@ -1,6 +1,7 @@
 import { secondsFault } from '../../agents/config-checks.ts'
 import { toDataSchema, UncheckableSchema } from '../../agents/schema.ts'
 import { textOf } from '../../protocol/task.ts'
+import type { KeyRow, RowTable } from '../../shared/rows.ts'
 import {
   type AgentStep,
   type ApprovalStep,
@@ -12,14 +13,13 @@ import {
   type MapStep,
   type ParallelStep,
   type Step,
-  type StepRules,
-  teamDefaults,
 } from '../config.ts'
 import type { Refuse, TeamPath } from '../errors.ts'
 import { looksLikeExpression } from '../expressions/compile.ts'
 import { answered } from '../run.ts'
 import type { CallRules } from '../schedulers/scheduler.ts'
 import { type Drawing, type DrawnPlace, type Front, labelled, ruleWords, together } from './draw.ts'
+import { approvalRows, askRows, callRows, mapRows, type StepKey } from './keys.ts'
 import {
   type KnownNames,
   type ReadyRule,
@@ -67,13 +67,8 @@ interface StepsWithin {
   readonly perItem?: true
 }
 
-type KeysOf<T> = T extends unknown ? keyof T : never
-
-/** The key by which a step is of its kind. */
-type KindKey = Exclude<KeysOf<Step>, keyof StepRules | keyof AskRules | keyof CallRules | 'join'>
-
 /** What a step can be, each by its key. One without its row does not compile. */
-const stepKinds: { readonly [Key in KindKey]: StepKind<Extract<Step, Record<Key, unknown>>> } = {
+const stepKinds: { readonly [Key in StepKey]: StepKind<Extract<Step, Record<Key, unknown>>> } = {
   agentId: {
     check: checkCall,
     plan: planAgent,
@@ -237,28 +232,29 @@ function checkCall(
     if (id !== undefined && !members.has(id))
       refuse('notAMember', `a step names "${id}", which is not a member`, [...path, key])
   }
-  for (const name of ['timeoutSeconds', 'maxTaskSeconds'] as const) {
-    const seconds = call[name]
-    const fault = seconds === undefined ? undefined : secondsFault(seconds)
-    if (fault !== undefined)
-      refuse('invalidLimit', `${name} ${fault}, not ${seconds}`, [...path, name])
-  }
-  for (const name of ['maxRetries', 'maxOutputRetries'] as const)
-    checkWhole({ name, value: call[name], min: 0, max: 10 }, path, refuse)
+  checkNumbers({ ...callRows, ...askRows }, { at: path, values: call }, refuse)
   checkOutput(call, path, refuse)
 }
 
-interface WholeNumber {
-  readonly name: string
-  readonly value: number | undefined
-  readonly min: number
-  readonly max: number
+interface Numbers {
+  readonly at: TeamPath
+  readonly values: object
 }
 
-function checkWhole({ name, value, min, max }: WholeNumber, path: TeamPath, refuse: Refuse): void {
-  if (value === undefined || (Number.isInteger(value) && value >= min && value <= max)) return
-  const reason = `${name} must be a whole number from ${min} to ${max}, not ${value}`
-  refuse('invalidLimit', reason, [...path, name])
+/** Refuses numbers that their rows do not allow. */
+function checkNumbers(rows: RowTable, { at, values }: Numbers, refuse: Refuse): void {
+  for (const [name, row] of Object.entries(rows)) {
+    const value: unknown = Reflect.get(values, name)
+    const fault = typeof value === 'number' ? numberFault(row, value) : undefined
+    if (fault !== undefined) refuse('invalidLimit', `${name} ${fault}, not ${value}`, [...at, name])
+  }
+}
+
+function numberFault({ kind, min = 1, max = 1 }: KeyRow, value: number): string | undefined {
+  if (kind === 'seconds') return secondsFault(value)
+  if (kind !== 'whole' || (Number.isInteger(value) && value >= min && value <= max))
+    return undefined
+  return `must be a whole number from ${min} to ${max}`
 }
 
 function checkOutput(call: AskRules, path: TeamPath, refuse: Refuse): void {
@@ -408,33 +404,18 @@ function drawLoop(drawing: Drawing, { loop }: LoopStep, place: DrawnPlace): Fron
   return end
 }
 
-/** What is said to one member, and so means nothing to a list of steps. */
-const callKeys = [
-  ...([
-    'timeoutSeconds',
-    'maxTaskSeconds',
-    'maxRetries',
-    'fallbackAgentId',
-    'guards',
-    'failOn',
-  ] as const),
-  ...(['input', 'outputSchema', 'jsonSchema', 'maxOutputRetries'] as const),
-]
-
 function checkMap({ map }: MapStep, at: TeamPath, checking: Checking): void {
   const path = [...at, 'map']
   const { refuse } = checking
   if ('agentId' in map) checkCall(map, path, checking)
   else {
-    for (const key of callKeys)
-      if (map[key] !== undefined)
+    for (const key of Object.keys({ ...callRows, ...askRows }))
+      if (Reflect.get(map, key) !== undefined)
         refuse('invalidStep', `${key} is for one member: say it to the steps`, [...path, key])
     if (map.steps.length === 0) refuse('emptyWorkflow', 'a map needs steps', [...path, 'steps'])
     checkSteps(map.steps, [...path, 'steps'], checking)
   }
-  const max = Number.MAX_SAFE_INTEGER
-  checkWhole({ name: 'maxItems', value: map.maxItems, min: 1, max }, path, refuse)
-  checkWhole({ name: 'maxParallel', value: map.maxParallel, min: 1, max: hardCap }, path, refuse)
+  checkNumbers(mapRows, { at: path, values: map }, refuse)
 }
 
 function planMap({ map, name }: MapStep, site: OwnSite): PlannedWork {
@@ -447,8 +428,8 @@ function planMap({ map, name }: MapStep, site: OwnSite): PlannedWork {
         ? planList(map.steps, { ...site, names, path: [...path, 'steps'] })
         : planCall(map, { ...site, names, path }),
     over: map.over === undefined ? undefined : readList(map.over, over),
-    maxItems: map.maxItems ?? teamDefaults.maxItems,
-    maxParallel: map.maxParallel ?? teamDefaults.maxParallel,
+    maxItems: map.maxItems ?? mapRows.maxItems.default,
+    maxParallel: map.maxParallel ?? mapRows.maxParallel.default,
     givesList:
       [name, map.over, map.outputSchema].some((said) => said !== undefined) || 'steps' in map,
   }
@@ -464,18 +445,18 @@ function drawMap(drawing: Drawing, { map, name }: MapStep, place: DrawnPlace): F
 
 function checkApproval({ approval }: ApprovalStep, at: TeamPath, { refuse }: Checking): void {
   const path = [...at, 'approval']
-  const { onFeedback, maxFeedbackRounds: value } = approval
-  if (value !== undefined && onFeedback === undefined)
+  const { onFeedback, maxFeedbackRounds } = approval
+  if (maxFeedbackRounds !== undefined && onFeedback === undefined)
     refuse('invalidStep', 'maxFeedbackRounds needs the name of a step that feedback goes to', [
       ...path,
       'maxFeedbackRounds',
     ])
-  checkWhole({ name: 'maxFeedbackRounds', value, min: 1, max: hardCap }, path, refuse)
+  checkNumbers(approvalRows, { at: path, values: approval }, refuse)
 }
 
 function planApproval({ approval }: ApprovalStep): PlannedWork {
   const { question, onFeedback: target, maxFeedbackRounds } = approval
-  const maxRounds = maxFeedbackRounds ?? teamDefaults.maxFeedbackRounds
+  const maxRounds = maxFeedbackRounds ?? approvalRows.maxFeedbackRounds.default
   const rules = { question, target, maxRounds }
   return (place) => runApproval(rules, place)
 }
@@ -489,7 +470,7 @@ function drawApproval(
   const {
     question: detail,
     onFeedback = '',
-    maxFeedbackRounds: max = teamDefaults.maxFeedbackRounds,
+    maxFeedbackRounds: max = approvalRows.maxFeedbackRounds.default,
   } = approval
   const id = drawing.step({ name, kind: 'approval', detail }, place)
   for (const to of drawing.firsts.get(onFeedback) ?? [])
