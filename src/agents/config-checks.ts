@@ -1,6 +1,7 @@
 import { credentialOriginFault } from '../client/auth/auth.ts'
 import { validateAgentId } from '../protocol/card.ts'
 import { checkOptions, type OptionTable } from '../shared/options.ts'
+import { type KeyRow, numberFault } from '../shared/rows.ts'
 import { readUrl } from '../shared/text.ts'
 import type { AgentAuth } from './config.ts'
 
@@ -88,26 +89,11 @@ export function checkUrl(field: string, value: string): string {
   return value
 }
 
-/** A time of the AgentConfig family. */
-export function checkSeconds(field: string, seconds: number): number {
-  const fault = secondsFault(seconds)
-  if (fault !== undefined) throw invalidValue(field, seconds, fault)
-  return seconds
-}
-
-/** Why a number of seconds is rejected; undefined where it is not. Fractions are allowed. */
-export function secondsFault(seconds: number): string | undefined {
-  if (seconds > 0 && seconds <= maxSeconds) return undefined
-  return `must be > 0 and <= ${maxSeconds} seconds (10 years)`
-}
-
-const maxSeconds = 10 * 365 * 24 * 60 * 60
-
-/** How often a failed call is repeated. */
-export function checkRetries(field: string, count: number): number {
-  if (!Number.isInteger(count) || count < 0 || count > 10)
-    throw invalidValue(field, count, 'must be a whole number from 0 to 10')
-  return count
+/** A number that its row allows. */
+export function checkNumber(field: string, value: number, row: KeyRow): number {
+  const fault = numberFault(row, value)
+  if (fault !== undefined) throw invalidValue(field, value, fault)
+  return value
 }
 
 /** A text that says something. */

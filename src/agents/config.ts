@@ -7,9 +7,8 @@ import {
   ConfigConversionError,
   checkAuth,
   checkId,
+  checkNumber,
   checkOrigins,
-  checkRetries,
-  checkSeconds,
   checkSecret,
   checkText,
   checkUrl,
@@ -146,11 +145,11 @@ export const agentRows: Rows<AgentConfig, 'timeoutSeconds' | 'maxRetries'> = {
     { default: true, examples: [false] },
     'Whether the agent is served on its own, at `/agents/ID`, as a model and as a tool. If false, it answers as a member of teams alone.',
   ),
-  timeoutSeconds: row.number(
+  timeoutSeconds: row.seconds(
     { default: 30, examples: [60] },
     'How long the agent may be silent, in seconds; then the call fails, but an A2A agent that says that it works is not silent. A module may be silent for ever if this is absent.',
   ),
-  maxTaskSeconds: row.number(
+  maxTaskSeconds: row.seconds(
     { examples: [86400] },
     'How long the agent may work on a task, in seconds, restarts of your server included; then the task is cancelled. No limit if absent, and for `a2a` only.',
   ),
@@ -158,8 +157,8 @@ export const agentRows: Rows<AgentConfig, 'timeoutSeconds' | 'maxRetries'> = {
     { of: ['stream', 'push'], default: 'stream', examples: ['push'] },
     'How a task that the agent works on is waited for: `stream` by a subscription where the agent streams, else by polls; `push` by a webhook of this server, without a connection, and by a poll every 5 minutes. `push` needs `public_url` in `[server]`; for `a2a` only.',
   ),
-  maxRetries: row.number(
-    { default: 3, examples: [1] },
+  maxRetries: row.whole(
+    { min: 0, max: 10, default: 3, examples: [1] },
     'How often a connection that fails is tried again, 0 to 10; of a module, an answer that failed before its first word, and never if this is absent.',
   ),
   model: row.table(
@@ -502,7 +501,7 @@ export function validateOpenAIAgentConfig<Config extends OpenAIAgentConfig>(
 export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
   requireKind(config, 'module')
   checkText('endpoint', config.endpoint)
-  checkCall(config, toFileKey)
+  checkNumbers(callKeys, config, toFileKey)
   if (config.auth) throw invalidValue('auth.type', config.auth.type, 'a module has no credentials')
   withoutModel(config)
   withoutRemote(config)
@@ -511,8 +510,8 @@ export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
 
 function checkRemote(config: A2AAgentConfig, at: KeyName): void {
   checkUrl('endpoint', config.endpoint)
-  checkCall(config, at)
-  if (config.maxTaskSeconds !== undefined) checkSeconds(at('maxTaskSeconds'), config.maxTaskSeconds)
+  checkNumbers(callKeys, config, at)
+  checkNumbers(['maxTaskSeconds'], config, at)
   if (config.agentId !== undefined) checkText(at('agentId'), config.agentId)
   if (config.auth) checkAuth(config.auth, at)
   checkOrigins(at('credentialOrigins'), config.credentialOrigins ?? [])
@@ -530,17 +529,23 @@ function checkModel(config: OpenAIAgentConfig, at: KeyName): void {
   checkUrl('endpoint', config.endpoint)
   if (config.apiKey !== undefined) checkSecret(at('apiKey'), config.apiKey)
   checkText('model', config.model)
-  checkCall(config, at)
+  checkNumbers(callKeys, config, at)
   checkModelConfig(config, (key) => key)
 }
 
-function checkCall(
-  config: Pick<A2AAgentConfig, 'timeoutSeconds' | 'maxRetries'>,
+const callKeys = ['timeoutSeconds', 'maxRetries'] as const
+
+type NumberKey = 'timeoutSeconds' | 'maxRetries' | 'maxTaskSeconds'
+
+function checkNumbers<Key extends NumberKey>(
+  keys: readonly Key[],
+  config: Pick<AgentConfig, Key>,
   at: KeyName,
 ): void {
-  const { timeoutSeconds, maxRetries } = config
-  if (timeoutSeconds !== undefined) checkSeconds(at('timeoutSeconds'), timeoutSeconds)
-  if (maxRetries !== undefined) checkRetries(at('maxRetries'), maxRetries)
+  for (const key of keys) {
+    const value = config[key]
+    if (value !== undefined) checkNumber(at(key), value, agentRows[key])
+  }
 }
 
 /** What an AgentInfo takes from a configuration. */

@@ -2,7 +2,13 @@ import type { JsonObject } from '../protocol/types.ts'
 import { checkOptions, type OptionTable } from '../shared/options.ts'
 import { choicesOf, eitherOf, type KeyRow, optionsOf, type Rows, row } from '../shared/rows.ts'
 import { nearest, toSnakeCase } from '../shared/text.ts'
-import { ConfigConversionError, checkHeaderName, checkText, invalidValue } from './config-checks.ts'
+import {
+  ConfigConversionError,
+  checkHeaderName,
+  checkNumber,
+  checkText,
+  invalidValue,
+} from './config-checks.ts'
 
 /** What a model hears of messages that are too many to read: the last ones, or a summary. */
 export type ModelHistory = 'window' | 'summarise'
@@ -65,7 +71,7 @@ export const modelRows: Rows<
     { min: 0, max: 1, examples: [0.9] },
     'The share of likely words that the model chooses from, 0 to 1; left to the service if absent.',
   ),
-  maxTokens: row.number(
+  maxTokens: row.whole(
     { min: 1, examples: [1000] },
     'The longest answer, in tokens; left to the service if absent.',
   ),
@@ -73,7 +79,7 @@ export const modelRows: Rows<
     { option: 'string|array', examples: [['END'], 'END'] },
     'The answer ends before this text, or before one of these.',
   ),
-  seed: row.number(
+  seed: row.whole(
     { min: Number.MIN_SAFE_INTEGER, examples: [7] },
     'Asks the service for the same answer to the same question, where it can do that.',
   ),
@@ -85,11 +91,11 @@ export const modelRows: Rows<
     { examples: [false] },
     'Whether the model may call several tools at once; left to the service if absent, and not sent to a model without tools.',
   ),
-  maxToolRounds: row.number(
+  maxToolRounds: row.whole(
     { min: 0, max: 100, default: 8, examples: [4] },
     'How often the model may call tools, 0 to 100; then it must answer.',
   ),
-  maxHistory: row.number(
+  maxHistory: row.whole(
     { min: 0, max: 1_000, default: 20, examples: [40] },
     'How many earlier messages of the conversation the model sees, 0 to 1000, or 2 to 80 with `history = "summarise"`.',
   ),
@@ -221,15 +227,15 @@ function fromMetadata(metadata: Metadata): ModelConfig {
   return {
     ...(model !== undefined && { name: checkText('metadata.model', String(model)) }),
     ...(temperature !== undefined && {
-      temperature: checkWithin(
+      temperature: checkNumber(
         'metadata.temperature',
         parseNumber('metadata.temperature', temperature),
-        'temperature',
+        modelRows.temperature,
       ),
     }),
     ...(maxTokens !== undefined && {
-      maxTokens: checkWhole('metadata.max_tokens', parseNumber('metadata.max_tokens', maxTokens), {
-        min: 1,
+      maxTokens: checkNumber('metadata.max_tokens', parseNumber('metadata.max_tokens', maxTokens), {
+        ...modelRows.maxTokens,
         max: 4096,
       }),
     }),
@@ -251,7 +257,7 @@ export function checkModelConfig(model: ModelConfig, at: (key: string) => string
   const { name, stop, reasoningEffort, headers, extraBody } = model
   if (name !== undefined) checkText(at('name'), name)
   for (const key of ['temperature', 'topP'] as const)
-    if (model[key] !== undefined) checkWithin(at(key), model[key], key)
+    if (model[key] !== undefined) checkNumber(at(key), model[key], modelRows[key])
   for (const text of typeof stop === 'string' ? [stop] : (stop ?? []))
     if (text === '') throw invalidValue(at('stop'), '', 'must not be empty')
   if (reasoningEffort !== undefined) checkText(at('reasoningEffort'), reasoningEffort)
@@ -261,7 +267,7 @@ export function checkModelConfig(model: ModelConfig, at: (key: string) => string
   const ranges = { maxTokens, seed, maxHistory, maxToolRounds }
   for (const [key, range] of Object.entries(ranges)) {
     const value = model[key as keyof typeof ranges] // one of its keys
-    if (value !== undefined) checkWhole(at(key), value, range)
+    if (value !== undefined) checkNumber(at(key), value, range)
   }
   checkHeaders(headers ?? {}, at('headers'))
   for (const field of Object.keys(extraBody ?? {}))
@@ -270,14 +276,7 @@ export function checkModelConfig(model: ModelConfig, at: (key: string) => string
 }
 
 /** A summary is found again by the last message that it covers, as far back as conversations are read. */
-const ofSummaries = { min: 2, max: 80 }
-
-/** A number within the bounds of its row, both included. */
-function checkWithin(field: string, value: number, key: 'temperature' | 'topP'): number {
-  const { min = 0, max = 0 } = modelRows[key]
-  if (value >= min && value <= max) return value
-  throw invalidValue(field, value, `must be a number from ${min.toFixed(1)} to ${max.toFixed(1)}`)
-}
+const ofSummaries: KeyRow = { ...modelRows.maxHistory, min: 2, max: 80 }
 
 function checkChoice(
   field: string,
@@ -287,18 +286,6 @@ function checkChoice(
   const choices = choicesOf(modelRows[key])
   if (value !== undefined && !choices.includes(value))
     throw invalidValue(field, value, `must be ${eitherOf(choices)}`)
-}
-
-/** A whole number within bounds, both included. */
-function checkWhole(
-  field: string,
-  value: number,
-  { min = 0, max }: Pick<KeyRow, 'min' | 'max'>,
-): number {
-  const isWithin = value >= min && value <= (max ?? Number.MAX_SAFE_INTEGER)
-  if (Number.isInteger(value) && isWithin) return value
-  const range = max === undefined ? (min === 1 ? ' above 0' : '') : ` from ${min} to ${max}`
-  throw invalidValue(field, value, `must be a whole number${range}`)
 }
 
 /** Headers that say how the request is written. */

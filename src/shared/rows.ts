@@ -138,6 +138,25 @@ export function optionsOf<T>(
   return { ...named, ...options } as OptionTable<T> // it has the keys of the rows
 }
 
+const tenYears = 10 * 365 * 24 * 60 * 60
+
+/** Why a row does not allow a number; undefined where it does. Bounds are included. */
+export function numberFault({ kind, min, max }: KeyRow, value: number): string | undefined {
+  if (kind === 'seconds') {
+    if (value > 0 && value <= tenYears) return undefined
+    return `must be > 0 and <= ${tenYears} seconds (10 years)`
+  }
+  if (kind === 'number' && min !== undefined && max !== undefined) {
+    if (value >= min && value <= max) return undefined
+    return `must be a number from ${min.toFixed(1)} to ${max.toFixed(1)}`
+  }
+  if (kind !== 'whole') return undefined
+  const { least, most } = { least: min ?? 0, most: max ?? Number.MAX_SAFE_INTEGER }
+  if (Number.isInteger(value) && value >= least && value <= most) return undefined
+  if (max === undefined) return `must be a whole number${least === 1 ? ' above 0' : ''}`
+  return `must be a whole number from ${least} to ${most}`
+}
+
 /** What a choice or word may be. */
 export function choicesOf({ of }: KeyRow): readonly string[] {
   return Array.isArray(of) ? of : []

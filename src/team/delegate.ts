@@ -26,7 +26,7 @@ import {
   stopsForUser,
   traceRun,
 } from './run.ts'
-import type { MemberReply } from './schedulers/scheduler.ts'
+import type { CallRules, MemberReply } from './schedulers/scheduler.ts'
 import { callRows } from './workflow/keys.ts'
 
 /**
@@ -47,7 +47,7 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   const account = run.budget.open(key, run.memory.usedBy(key), run.memory.failedBy(key))
   const live = delegation.live && run.output.live(delegation.live, account)
   const message = answer ?? delegation.message
-  const { maxTaskSeconds } = delegation
+  const maxTaskSeconds = delegation.rules?.maxTaskSeconds
   const endsAt = maxTaskSeconds && (await endOf(run, key, maxTaskSeconds))
   let fresh: MemberReply | undefined
   const stepped = await run.turn.step(key, async (values) => {
@@ -125,7 +125,7 @@ async function nextAttempt(
   thrown: unknown,
 ): Promise<MemberAttempt | undefined> {
   const { run, delegation } = call
-  const { maxRetries = callRows.maxRetries.default, fallbackAgentId } = delegation
+  const { maxRetries = callRows.maxRetries.default, fallbackAgentId } = delegation.rules ?? noRules
   if (isFallback) return undefined
   if (number <= maxRetries && !wouldFailAgain(thrown)) {
     const delayMs = retryDelay(thrown, number, run)
@@ -139,6 +139,8 @@ async function nextAttempt(
   traceRun(run, { type: 'fallback', ...factsOf(call, agentId), to: fallbackAgentId })
   return { agentId: fallbackAgentId, number: 1, isFallback: true }
 }
+
+const noRules: CallRules = {}
 
 /** Errors that the same question to the same member meets again. */
 const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>([

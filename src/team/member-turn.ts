@@ -135,7 +135,7 @@ export class MemberTurn extends InnerTurn {
   /** Lets the member answer, with the call's tools where it takes some, under the guards of its step. */
   #ask(): AgentReply {
     const { run, delegation } = this.#call
-    const { name, wrap, guards } = delegation
+    const { name, wrap, rules } = delegation
     const agentId = this.#agentId
     const found = run.manager.get(agentId)
     if (!found) throw new A2AError('agentUnavailable', `Agent "${agentId}" is not registered`)
@@ -144,7 +144,7 @@ export class MemberTurn extends InnerTurn {
     const tools = delegation.tools?.map((tool) => stopping(tool, this.#link, running)) ?? []
     const ask: AskAgent = (turn, message = this.message) =>
       acceptsTools(agent) ? agent.process(message, turn, tools) : agent.process(message, turn)
-    const ready = guards && run.guards.ready(guards)
+    const ready = rules?.guards && run.guards.ready(rules.guards)
     if (!ready || isUnguarded(ready)) return ask(this)
     const place = {
       guards: ready,
@@ -294,7 +294,9 @@ function startSpan({ run, delegation }: MemberCall, agentId: string, parent: Con
 /** The end of one try: by its own time, or by that of the whole delegation. */
 function deadlineOf({ run, delegation, endsAt }: MemberCall, agentId: string): Deadline {
   const { clock } = run
-  const { timeoutSeconds = Infinity, maxTaskSeconds } = delegation
+  const { rules } = delegation
+  const maxTaskSeconds = rules?.maxTaskSeconds
+  const timeoutSeconds = rules?.timeoutSeconds ?? Infinity
   const leftMs = endsAt === undefined ? Infinity : Math.max(0, endsAt - clock.elapsed())
   const ms = Math.min(timeoutSeconds * 1_000, leftMs)
   const seconds = ms === leftMs ? maxTaskSeconds : timeoutSeconds
@@ -347,7 +349,8 @@ function replyError(reply: MemberReply): A2AError {
 }
 
 /** @throws A2AError where the answer is not whole and the call wants a whole one. */
-function failOnCut({ metadata }: MemberReply, { agentId, failOn }: Delegation): void {
+function failOnCut({ metadata }: MemberReply, { agentId, rules }: Delegation): void {
+  const failOn = rules?.failOn
   if (!failOn || failOn.length === 0) return
   const reason = finishOf(metadata)
   if (!failOn.some((one) => one === reason)) return

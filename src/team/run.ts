@@ -40,11 +40,12 @@ export interface Run {
 }
 
 /** One call to a member, as a scheduler wants it. */
-export interface Delegation extends Maybe<CallRules> {
+export interface Delegation {
   /** Unique within the run and the same whenever the run is repeated. */
   readonly name: string
   readonly agentId: string
   readonly message: Message
+  readonly rules?: CallRules
   /** When the member's words go to the caller; not at all if absent. */
   readonly live?: Release | undefined
   /** The member speaks with the team's caller and so sees their conversation. */
@@ -58,13 +59,10 @@ export interface Delegation extends Maybe<CallRules> {
   /** Offered to a member that takes tools. */
   readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */
-  readonly tolerant?: boolean
+  readonly tolerant?: boolean | undefined
   /** The JSON Schema that the member is to answer by; the caller checks the answer. */
   readonly answerSchema?: JsonObject
 }
-
-/** The same members, each of which may be undefined: what is made per call is written out, not spread. */
-type Maybe<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
 
 /** What all runs of a team share. */
 export type TeamParts = Pick<

@@ -69,25 +69,30 @@ interface HasMembers extends Agent {
   readonly manager: AgentManager
 }
 
-/** Errors of an id, and which ids it can have been meant to be. */
-const misnamed: Partial<Record<TeamFault, 'members' | 'all'>> = {
-  unregisteredMember: 'all',
-  notAMember: 'members',
-  missingSupervisor: 'members',
-  missingDefaultAgent: 'members',
-}
-
 function nearestId(
   fault: TeamFault,
   path: TeamPath,
-  { config, manager }: Pick<HasMembers, 'config' | 'manager'>,
+  team: Pick<HasMembers, 'config' | 'manager'>,
 ): string | undefined {
-  if (!misnamed[fault]) return undefined
-  const members = config.agents.map(({ agentId }) => agentId)
-  return nearest(
-    String(valueAt(config, path)),
-    misnamed[fault] === 'all' ? manager.listIds() : members,
-  )
+  const known = idsFor(fault, team)
+  return known && nearest(String(valueAt(team.config, path)), known)
+}
+
+/** The ids that may stand where an error of an id is; undefined for another error. */
+export function idsFor(
+  fault: TeamFault,
+  { config, manager }: Pick<HasMembers, 'config' | 'manager'>,
+): readonly string[] | undefined {
+  switch (fault) {
+    case 'unregisteredMember':
+      return manager.listIds()
+    case 'notAMember':
+    case 'missingSupervisor':
+    case 'missingDefaultAgent':
+      return config.agents.map(({ agentId }) => agentId)
+    default:
+      return undefined
+  }
 }
 
 function valueAt(value: unknown, path: TeamPath): unknown {

@@ -15,8 +15,13 @@ import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import { checkOptions, type OptionTable } from '../../shared/options.ts'
 import type { Agent, AgentEvent, DataSchema, Health, Turn } from '../agent.ts'
-import { type OpenAIAgentConfig, validateOpenAIAgentConfig, withCallDefaults } from '../config.ts'
-import { checkRetries } from '../config-checks.ts'
+import {
+  type OpenAIAgentConfig,
+  outputRows,
+  validateOpenAIAgentConfig,
+  withCallDefaults,
+} from '../config.ts'
+import { checkNumber } from '../config-checks.ts'
 import { namesOf } from '../guards/built-in.ts'
 import type { GuardPlace } from '../guards/check.ts'
 import type { Guards } from '../guards/guard.ts'
@@ -148,7 +153,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     checkOptions('OpenAIAgent', options, agentOptions)
     validateOpenAIAgentConfig(options)
     const { outputSchema, jsonSchema, maxOutputRetries = 0 } = options
-    checkRetries('maxOutputRetries', maxOutputRetries)
+    checkNumber('maxOutputRetries', maxOutputRetries, outputRows.maxOutputRetries)
     const at = `outputSchema of agent "${options.name}"`
     const schema = outputSchema && toDataSchema(outputSchema, { at, jsonSchema })
     this.outputSchema = schema as ModelOutput<Schema> // what reads the data of this schema

@@ -6,7 +6,7 @@ import { isAsyncIterable } from '../../shared/async.ts'
 import { notJson, readJsonAnswer } from '../../shared/json.ts'
 import type { Agent, AgentEvent, AgentOf, DataReading, DataSchema, Turn } from '../agent.ts'
 import { type AgentConfig, outputRows } from '../config.ts'
-import { ConfigConversionError, checkRetries, invalidValue } from '../config-checks.ts'
+import { ConfigConversionError, checkNumber, invalidValue } from '../config-checks.ts'
 import { readAgentEvent } from '../reply.ts'
 import { toDataSchema } from '../schema.ts'
 import { acceptsTools } from '../tools.ts'
@@ -195,7 +195,8 @@ function unfit({ fault, said }: Pick<Tries, 'fault' | 'said'>, tries: number): A
  */
 export function toOutputRules(config: AgentConfig): OutputRules | undefined {
   const { outputSchema, maxOutputRetries, metadata } = config
-  if (maxOutputRetries !== undefined) checkRetries('max_output_retries', maxOutputRetries)
+  if (maxOutputRetries !== undefined)
+    checkNumber('max_output_retries', maxOutputRetries, outputRows.maxOutputRetries)
   if (!outputSchema) {
     if (maxOutputRetries === undefined) return undefined
     const reason = 'without output_schema every answer will do'

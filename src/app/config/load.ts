@@ -12,9 +12,9 @@ import { type Fields, isFields } from '../../shared/json.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import { nearest, toSnakeCase } from '../../shared/text.ts'
 import type { TeamConfig } from '../../team/config.ts'
-import type { TeamFault, TeamPath } from '../../team/errors.ts'
+import type { TeamPath } from '../../team/errors.ts'
 import { AgentManager } from '../../team/manager.ts'
-import { InvalidTeamError, judgesIn, validateTeam } from '../../team/validate.ts'
+import { InvalidTeamError, idsFor, judgesIn, validateTeam } from '../../team/validate.ts'
 import { kindRows } from '../../team/workflow/keys.ts'
 import { fillSchemas } from './agents.ts'
 import { type Config, fileSchema, type ToConfigError } from './file.ts'
@@ -301,7 +301,7 @@ function checkTeams({ agents, teams }: Config): readonly Unplaced[] {
       return []
     } catch (error) {
       if (!(error instanceof InvalidTeamError)) throw error
-      return [describeTeam(error, { team, index, ids: manager.listIds() })]
+      return [describeTeam(error, { team, index, manager })]
     }
   })
 }
@@ -313,24 +313,16 @@ function withMembers(config: TeamConfig, manager: AgentManager): Agent {
 interface Where {
   readonly team: TeamConfig
   readonly index: number
-  readonly ids: readonly string[]
+  readonly manager: AgentManager
 }
 
-/** Errors of an id, and which ids it can have been meant to be. */
-const misnamed: Partial<Record<TeamFault, 'members' | 'all'>> = {
-  unregisteredMember: 'all',
-  notAMember: 'members',
-  missingSupervisor: 'members',
-  missingDefaultAgent: 'members',
-}
-
-function describeTeam(error: InvalidTeamError, { team, index, ids }: Where): Unplaced {
+function describeTeam(error: InvalidTeamError, { team, index, manager }: Where): Unplaced {
   const { fault, path, offset, reason } = error
   const words = reason.replace(/^[a-z]+[A-Z][A-Za-z]*(?=[ :])/, (key) =>
     path.includes(key) ? toSnakeCase(key) : key,
   )
-  const known = misnamed[fault] === 'members' ? team.agents.map(({ agentId }) => agentId) : ids
-  const hint = misnamed[fault] && meantId(valueAt(team, path), known)
+  const known = idsFor(fault, { config: team, manager })
+  const hint = known && meantId(valueAt(team, path), known)
   return {
     path: ['teams', index, ...toTomlPath(path, team)],
     message: `Team "${team.id}": ${words}`,

@@ -85,14 +85,16 @@ class OwnRun implements SchedulerRun {
   async ask(
     agentId: string,
     message: Message | string | readonly Part[],
-    { live, ...options }: AskOptions = {},
+    { live, facesCaller, tolerant, ...rules }: AskOptions = {},
   ): Promise<MemberReply> {
-    for (const id of [agentId, options.fallbackAgentId ?? agentId]) this.#mustBeMember(id)
+    for (const id of [agentId, rules.fallbackAgentId ?? agentId]) this.#mustBeMember(id)
     return delegate(this.#run, {
-      ...options,
       name: this.#next(),
       agentId,
       message: isMessage(message) ? message : toMember(this.#run, toParts(message)),
+      rules,
+      facesCaller,
+      tolerant,
       ...(live && { live: 'now' }),
     })
   }

@@ -1,7 +1,6 @@
-import { secondsFault } from '../../agents/config-checks.ts'
 import { toDataSchema, UncheckableSchema } from '../../agents/schema.ts'
 import { textOf } from '../../protocol/task.ts'
-import type { KeyRow, RowTable } from '../../shared/rows.ts'
+import { numberFault, type RowTable } from '../../shared/rows.ts'
 import {
   type AgentStep,
   type ApprovalStep,
@@ -248,13 +247,6 @@ function checkNumbers(rows: RowTable, { at, values }: Numbers, refuse: Refuse): 
     const fault = typeof value === 'number' ? numberFault(row, value) : undefined
     if (fault !== undefined) refuse('invalidLimit', `${name} ${fault}, not ${value}`, [...at, name])
   }
-}
-
-function numberFault({ kind, min = 1, max = 1 }: KeyRow, value: number): string | undefined {
-  if (kind === 'seconds') return secondsFault(value)
-  if (kind !== 'whole' || (Number.isInteger(value) && value >= min && value <= max))
-    return undefined
-  return `must be a whole number from ${min} to ${max}`
 }
 
 function checkOutput(call: AskRules, path: TeamPath, refuse: Refuse): void {

@@ -237,8 +237,7 @@ export function planCall(
   call: CallRules & AskRules & { readonly agentId: string },
   site: Omit<RuleSite, 'key'>,
 ): MemberAsk {
-  const { agentId, timeoutSeconds, maxTaskSeconds, maxRetries, fallbackAgentId, guards, failOn } =
-    call
+  const { agentId } = call
   const wrap = wrapperOf(call)
   const path = [...site.path, 'input']
   const input =
@@ -255,16 +254,11 @@ export function planCall(
       name,
       agentId,
       message,
+      rules: call,
       facesCaller,
       alone,
       live,
       wrap,
-      timeoutSeconds,
-      maxTaskSeconds,
-      maxRetries,
-      fallbackAgentId,
-      guards,
-      failOn,
     })
   }
 
