@@ -4,17 +4,9 @@ import { isScope, scopeNames } from '../../protocol/operations.ts'
 import { callerKeyHeader, jwtDefaults, type SecretOwner } from '../../server/access/auth.ts'
 import { type LimitOptions, limitRows } from '../../server/access/limits.ts'
 import { isHostEntry } from '../../server/access/origins.ts'
-import { fromVariable } from '../../shared/rows.ts'
+import { fromVariable, type Rows, row } from '../../shared/rows.ts'
 import { postgresDefaults } from '../../store/postgres/connection.ts'
-import {
-  described,
-  filledText,
-  serverDefaults,
-  table,
-  tableOf,
-  toCamelCase,
-  whenGiven,
-} from './values.ts'
+import { filledText, serverDefaults, tableOf, whenGiven } from './values.ts'
 
 const hostEntry = filledText.refine(
   isHostEntry,
@@ -26,83 +18,98 @@ const proxyEntry = filledText.refine(
   'must be an address, a range such as 10.0.0.0/8, or loopback',
 )
 
-const corsSchema = z.strictObject({
-  origins: described(z.union([z.literal('*'), z.array(filledText)]), {
-    description:
-      'Origins whose pages may call, or `"*"`: every page, on loopback too, may then read and write.',
-    examples: [['https://app.example.com'], '*'],
-  }),
-})
+const corsRows: Rows<NonNullable<ServerConfig['cors']>> = {
+  origins: row.any(
+    { required: true, examples: [['https://app.example.com'], '*'] },
+    'Origins whose pages may call, or `"*"`: every page, on loopback too, may then read and write.',
+  ),
+}
+
+const corsSchema = tableOf(corsRows, { origins: z.union([z.literal('*'), z.array(filledText)]) })
 
 const scope = z.string().refine(isScope, {
   error: `a scope is ${scopeNames.join(', ')} or agent:ID`,
 })
 
 /** What a key or token is good for, beside whom it belongs to. */
-const grant = {
-  user: described(filledText, {
-    description: 'Whose it is. Tasks belong to the user who sent the first message.',
-    examples: ['alice'],
-  }),
-  scopes: described(z.array(scope).optional(), {
-    description:
-      'What it is good for: `tasks:read`, `tasks:write`, `push`, `operator`, and `agent:ID` for this agent alone. All but `operator` if none of the first four is named.',
-    examples: [['tasks:read', 'tasks:write', 'agent:writers']],
-  }),
-  tenants: described(z.array(z.string()).optional(), {
-    description: 'The tenants that it is good for; any if absent.',
-    examples: [['acme']],
-  }),
+interface Granted {
+  readonly user: string
+  readonly scopes?: readonly string[] | undefined
+  readonly tenants?: readonly string[] | undefined
 }
 
-const apiKeySchema = z.strictObject({
-  key: described(filledText, {
-    description: 'The key. Keep it in a variable.',
-    examples: [fromVariable('ALICE_KEY')],
-  }),
-  ...grant,
-})
+const grantRows: Rows<Granted> = {
+  user: row.text(
+    { required: true, examples: ['alice'] },
+    'Whose it is. Tasks belong to the user who sent the first message.',
+  ),
+  scopes: row.texts(
+    { examples: [['tasks:read', 'tasks:write', 'agent:writers']] },
+    'What it is good for: `tasks:read`, `tasks:write`, `push`, `operator`, and `agent:ID` for this agent alone. All but `operator` if none of the first four is named.',
+  ),
+  tenants: row.texts({ examples: [['acme']] }, 'The tenants that it is good for; any if absent.'),
+}
 
-const tokenSchema = z.strictObject({
-  token: described(filledText, {
-    description: 'The token. Keep it in a variable.',
-    examples: [fromVariable('BOB_TOKEN')],
-  }),
-  ...grant,
-})
+const ownGrant = { scopes: z.array(scope), tenants: z.array(z.string()) }
+
+const keyRows: Rows<{ readonly key: string }> = {
+  key: row.text(
+    { required: true, examples: [fromVariable('ALICE_KEY')] },
+    'The key. Keep it in a variable.',
+  ),
+}
+
+const apiKeySchema = tableOf<{ readonly key: string } & Granted>(
+  { ...keyRows, ...grantRows },
+  ownGrant,
+)
+
+const tokenRows: Rows<{ readonly token: string }> = {
+  token: row.text(
+    { required: true, examples: [fromVariable('BOB_TOKEN')] },
+    'The token. Keep it in a variable.',
+  ),
+}
+
+const tokenSchema = tableOf<{ readonly token: string } & Granted>(
+  { ...tokenRows, ...grantRows },
+  ownGrant,
+)
 
 const algorithm = filledText.refine((name) => !/^(hs|none$)/i.test(name), {
   error: 'tokens are checked by public keys: name asymmetric algorithms only',
 })
 
-const jwtSchema: z.ZodType<NonNullable<ServerAuthConfig['jwt']>> = table({
-  issuer: described(filledText, {
-    description: 'Who issues the tokens, as their claim `iss` says.',
-    examples: ['https://login.example.com/'],
-  }),
-  audience: described(filledText, {
-    description: 'Whom the tokens are for, as their claim `aud` says.',
-    examples: ['https://agents.example.com'],
-  }),
-  jwks_url: described(z.url({ protocol: /^https?$/ }), {
-    description: 'Where the public keys of the issuer are.',
-    examples: ['https://login.example.com/.well-known/jwks.json'],
-  }),
-  algorithms: described(z.array(algorithm).optional(), {
-    description: 'Algorithms of signatures that are taken, asymmetric ones alone.',
-    default: jwtDefaults.algorithms,
-    examples: [['RS256']],
-  }),
-  user_claim: described(filledText.optional(), {
-    description: 'The claim that names the user.',
-    default: jwtDefaults.userClaim,
-    examples: ['email'],
-  }),
-  tenant_claim: described(filledText.optional(), {
-    description:
-      'The claim that names the tenant of the user, or a list of them; any tenant if absent.',
-    examples: ['org'],
-  }),
+const jwtRows: Rows<NonNullable<ServerAuthConfig['jwt']>> = {
+  issuer: row.text(
+    { required: true, examples: ['https://login.example.com/'] },
+    'Who issues the tokens, as their claim `iss` says.',
+  ),
+  audience: row.text(
+    { required: true, examples: ['https://agents.example.com'] },
+    'Whom the tokens are for, as their claim `aud` says.',
+  ),
+  jwksUrl: row.any(
+    { required: true, examples: ['https://login.example.com/.well-known/jwks.json'] },
+    'Where the public keys of the issuer are.',
+  ),
+  algorithms: row.texts(
+    { default: jwtDefaults.algorithms, examples: [['RS256']] },
+    'Algorithms of signatures that are taken, asymmetric ones alone.',
+  ),
+  userClaim: row.text(
+    { default: jwtDefaults.userClaim, examples: ['email'] },
+    'The claim that names the user.',
+  ),
+  tenantClaim: row.text(
+    { examples: ['org'] },
+    'The claim that names the tenant of the user, or a list of them; any tenant if absent.',
+  ),
+}
+
+const jwtSchema = tableOf(jwtRows, {
+  jwksUrl: z.url({ protocol: /^https?$/ }),
+  algorithms: z.array(algorithm),
 })
 
 /** `[server.auth]`: who may call. */
@@ -126,31 +133,31 @@ export interface ServerAuthConfig {
   }
 }
 
-/** The whole `[server.auth]` table. */
-const authSchema: z.ZodType<ServerAuthConfig> = z
-  .strictObject({
-    required: described(z.boolean().optional(), {
-      description:
-        'Whether callers without a credential are refused with 401. A credential that nobody knows always is.',
-      default: true,
-      examples: [false],
-    }),
-    api_keys: described(z.array(apiKeySchema).optional(), {
-      description: 'API keys, and whose they are.',
-      examples: [[{ key: fromVariable('ALICE_KEY'), user: 'alice' }]],
-    }),
-    api_key_header: described(filledText.optional(), {
-      description: 'The header in which callers give their API key.',
-      default: callerKeyHeader,
-      examples: ['X-Corral-Key'],
-    }),
-    bearer_tokens: described(z.array(tokenSchema).optional(), {
-      description: 'Bearer tokens, and whose they are.',
-      examples: [[{ token: fromVariable('BOB_TOKEN'), user: 'bob', scopes: ['operator'] }]],
-    }),
-    jwt: described(jwtSchema.optional(), {
-      description:
-        'JSON Web Tokens of an issuer, checked by its public keys. They must have `exp`.',
+/** The same as the file has it. */
+interface AuthTable extends Omit<ServerAuthConfig, 'apiKeys' | 'bearerTokens'> {
+  readonly apiKeys?: readonly ({ readonly key: string } & Granted)[]
+  readonly bearerTokens?: readonly ({ readonly token: string } & Granted)[]
+}
+
+const authRows: Rows<AuthTable> = {
+  required: row.boolean(
+    { default: true, examples: [false] },
+    'Whether callers without a credential are refused with 401. A credential that nobody knows always is.',
+  ),
+  apiKeys: row.tables(
+    { examples: [[{ key: fromVariable('ALICE_KEY'), user: 'alice' }]] },
+    'API keys, and whose they are.',
+  ),
+  apiKeyHeader: row.text(
+    { default: callerKeyHeader, examples: ['X-Corral-Key'] },
+    'The header in which callers give their API key.',
+  ),
+  bearerTokens: row.tables(
+    { examples: [[{ token: fromVariable('BOB_TOKEN'), user: 'bob', scopes: ['operator'] }]] },
+    'Bearer tokens, and whose they are.',
+  ),
+  jwt: row.table(
+    {
       examples: [
         {
           issuer: 'https://login.example.com/',
@@ -158,34 +165,33 @@ const authSchema: z.ZodType<ServerAuthConfig> = z
           jwks_url: 'https://login.example.com/.well-known/jwks.json',
         },
       ],
-    }),
-  })
-  .transform(({ required, api_key_header, api_keys, bearer_tokens, jwt }) => ({
+    },
+    'JSON Web Tokens of an issuer, checked by its public keys. They must have `exp`.',
+  ),
+}
+
+const authSchema = tableOf(authRows, {
+  apiKeys: z.array(apiKeySchema),
+  bearerTokens: z.array(tokenSchema),
+  jwt: jwtSchema,
+}).transform(
+  ({ required, apiKeyHeader, apiKeys, bearerTokens, jwt }): ServerAuthConfig => ({
     ...whenGiven('required', required),
-    ...whenGiven('apiKeyHeader', api_key_header),
-    ...(api_keys && {
-      apiKeys: Object.fromEntries(api_keys.map((one) => [one.key, toOwner(one)])),
+    ...whenGiven('apiKeyHeader', apiKeyHeader),
+    ...(apiKeys && {
+      apiKeys: Object.fromEntries(apiKeys.map((one) => [one.key, toOwner(one)])),
     }),
-    ...(bearer_tokens && {
-      bearerTokens: Object.fromEntries(bearer_tokens.map((one) => [one.token, toOwner(one)])),
+    ...(bearerTokens && {
+      bearerTokens: Object.fromEntries(bearerTokens.map((one) => [one.token, toOwner(one)])),
     }),
     ...whenGiven('jwt', jwt),
-  }))
-
-interface Granted {
-  readonly user: string
-  readonly scopes?: readonly string[] | undefined
-  readonly tenants?: readonly string[] | undefined
-}
+  }),
+)
 
 function toOwner({ user, scopes, tenants }: Granted): SecretOwner {
   if (!scopes && !tenants) return user
   return { userId: user, ...whenGiven('scopes', scopes), ...whenGiven('tenants', tenants) }
 }
-
-const count = z.int().min(1)
-
-const days = z.number().positive().optional()
 
 /** `[server.retention]`: which tasks are kept; all where nothing is said. */
 export interface RetentionConfig {
@@ -199,28 +205,24 @@ export interface RetentionConfig {
   readonly waitingDays?: number
 }
 
-/** The whole `[server.retention]` table. */
-const retentionSchema: z.ZodType<RetentionConfig> = table({
-  max_age_days: described(days, {
-    description: 'How long finished tasks are kept, in days; for ever if absent.',
-    examples: [90],
-  }),
-  max_tasks: described(count.optional(), {
-    description:
-      'How many finished tasks are kept, the newest; all if absent, or 10,000 in memory.',
-    examples: [100_000],
-  }),
-  max_bytes: described(count.optional(), {
-    description:
-      "How large the store's file may become, in bytes: at nine tenths of it the oldest finished tasks go, at all of it writes fail. For a SQLite file alone.",
-    examples: [2_000_000_000],
-  }),
-  waiting_days: described(days, {
-    description:
-      'How long a task may wait for its user, in days; then it goes like a finished one. For ever if absent.',
-    examples: [30],
-  }),
-})
+const retentionRows: Rows<RetentionConfig> = {
+  maxAgeDays: row.positive(
+    { examples: [90] },
+    'How long finished tasks are kept, in days; for ever if absent.',
+  ),
+  maxTasks: row.count(
+    { examples: [100_000] },
+    'How many finished tasks are kept, the newest; all if absent, or 10,000 in memory.',
+  ),
+  maxBytes: row.count(
+    { examples: [2_000_000_000] },
+    "How large the store's file may become, in bytes: at nine tenths of it the oldest finished tasks go, at all of it writes fail. For a SQLite file alone.",
+  ),
+  waitingDays: row.positive(
+    { examples: [30] },
+    'How long a task may wait for its user, in days; then it goes like a finished one. For ever if absent.',
+  ),
+}
 
 /** `[server.webhooks]`: where push notifications may go. */
 export interface WebhooksConfig {
@@ -232,24 +234,20 @@ export interface WebhooksConfig {
   readonly allow?: readonly string[]
 }
 
-/** The whole `[server.webhooks]` table. */
-const webhooksSchema: z.ZodType<WebhooksConfig> = table({
-  enabled: described(z.boolean().optional(), {
-    description: 'Whether callers may register webhooks; cards say so.',
-    default: serverDefaults.hasWebhooks,
-    examples: [false],
-  }),
-  allow_http: described(z.boolean().optional(), {
-    description: 'Whether webhooks may be `http` URLs, not only `https`.',
-    default: false,
-    examples: [true],
-  }),
-  allow: described(z.array(filledText).optional(), {
-    description:
-      'Hosts and ranges inside your networks that webhooks may reach, or `*` for everything; only public addresses if absent.',
-    examples: [['hooks.internal', '10.0.0.7:8080', '10.1.0.0/16']],
-  }),
-})
+const webhookRows: Rows<WebhooksConfig> = {
+  enabled: row.boolean(
+    { default: serverDefaults.hasWebhooks, examples: [false] },
+    'Whether callers may register webhooks; cards say so.',
+  ),
+  allowHttp: row.boolean(
+    { default: false, examples: [true] },
+    'Whether webhooks may be `http` URLs, not only `https`.',
+  ),
+  allow: row.texts(
+    { examples: [['hooks.internal', '10.0.0.7:8080', '10.1.0.0/16']] },
+    'Hosts and ranges inside your networks that webhooks may reach, or `*` for everything; only public addresses if absent.',
+  ),
+}
 
 const allowEntry = filledText.refine(isAllowEntry, 'must be a host, host:port, a range or *')
 
@@ -270,22 +268,20 @@ export interface ConsoleConfig {
   readonly allow?: readonly string[]
 }
 
-/** The whole `[server.console]` table. */
-const consoleSchema: z.ZodType<ConsoleConfig> = table({
-  enabled: described(z.boolean().optional(), {
-    description: 'Whether there is a console.',
-    default: serverDefaults.hasConsole,
-    examples: [false],
-  }),
-  allow: described(z.array(allowEntry).optional(), {
-    description:
-      'Hosts and ranges inside your networks whose agents operators may ask from the console, or `*` for everything; only public addresses if absent.',
-    examples: [['agents.internal', '10.1.0.0/16']],
-  }),
-})
+const consoleRows: Rows<ConsoleConfig> = {
+  enabled: row.boolean(
+    { default: serverDefaults.hasConsole, examples: [false] },
+    'Whether there is a console.',
+  ),
+  allow: row.texts(
+    { examples: [['agents.internal', '10.1.0.0/16']] },
+    'Hosts and ranges inside your networks whose agents operators may ask from the console, or `*` for everything; only public addresses if absent.',
+  ),
+}
+
+const consoleSchema = tableOf(consoleRows, { allow: z.array(allowEntry) })
 
 const { leaseMs, beatMs, ...postgresUsual } = postgresDefaults
-const seconds = z.number().positive().optional()
 
 /** `[server.postgres.tls]`: files, relative to the configuration's. */
 export interface PostgresTlsConfig {
@@ -295,91 +291,24 @@ export interface PostgresTlsConfig {
   readonly key?: string
 }
 
-const tlsSchema: z.ZodType<PostgresTlsConfig> = table({
-  ca: described(filledText.optional(), {
-    description:
-      "The certificate of the authority that signed the database's, a file relative to this one.",
-    examples: ['./tls/ca.pem'],
-  }),
-  cert: described(filledText.optional(), {
-    description: 'The certificate that Corral shows, a file relative to this one.',
-    examples: ['./tls/corral.pem'],
-  }),
-  key: described(filledText.optional(), {
-    description: 'The key of that certificate, a file relative to this one.',
-    examples: ['./tls/corral.key'],
-  }),
-})
+const tlsRows: Rows<PostgresTlsConfig> = {
+  ca: row.text(
+    { examples: ['./tls/ca.pem'] },
+    "The certificate of the authority that signed the database's, a file relative to this one.",
+  ),
+  cert: row.text(
+    { examples: ['./tls/corral.pem'] },
+    'The certificate that Corral shows, a file relative to this one.',
+  ),
+  key: row.text(
+    { examples: ['./tls/corral.key'] },
+    'The key of that certificate, a file relative to this one.',
+  ),
+}
 
 const schemaName = z
   .string()
   .regex(/^[a-z_][a-z0-9_]{0,39}$/, 'must be small letters, digits and underscores, at most 40')
-
-const postgresTable = z.strictObject({
-  schema: described(schemaName.optional(), {
-    description: 'The schema that holds all tables; it is made where there is none.',
-    default: postgresUsual.schema,
-    examples: ['agents'],
-  }),
-  readers: described(count.max(100).optional(), {
-    description:
-      'Connections that read, 100 at most. Each replica has two more: one writes, one listens.',
-    default: postgresUsual.readers,
-    examples: [8],
-  }),
-  session_url: described(z.url({ protocol: /^postgres(?:ql)?$/ }).optional(), {
-    description:
-      'Where the one connection goes that must keep its session, past a pooler at `store`; to `store` as well if absent.',
-    examples: ['postgres://corral@db.internal:5432/corral'],
-  }),
-  tls: described(z.union([z.boolean(), tlsSchema]).optional(), {
-    description:
-      'Whether connections are encrypted, or with which files; as `sslmode` in the URL says if absent, which comes first.',
-    examples: [true, { ca: './tls/ca.pem' }],
-  }),
-  statement_timeout_seconds: described(seconds, {
-    description: 'How long the database may work on one statement, in seconds; then it ends it.',
-    default: postgresUsual.statementTimeoutMs / 1000,
-    examples: [10],
-  }),
-  commit_timeout_seconds: described(seconds, {
-    description:
-      'How long a commit is tried again while the database is away, in seconds; then sends answer `unavailable`.',
-    default: postgresUsual.commitTimeoutMs / 1000,
-    examples: [60],
-  }),
-  lease_ms: described(count.optional(), {
-    description:
-      'How long a replica counts as alive after it was last heard of, in milliseconds; then others take its tasks. At least twice `beat_ms` and 100 more.',
-    default: leaseMs,
-    examples: [10_000],
-  }),
-  beat_ms: described(count.optional(), {
-    description: 'How often a replica says that it lives, in milliseconds.',
-    default: beatMs,
-    examples: [500],
-  }),
-  look_ms: described(count.optional(), {
-    description: 'How often a replica looks for tasks of others that died, in milliseconds.',
-    default: postgresUsual.lookMs,
-    examples: [1000],
-  }),
-  chunk_gap_ms: described(z.int().min(0).max(10_000).optional(), {
-    description:
-      'The least time between two commits of the pieces of one answer, in milliseconds, 10,000 at most: fewer writes, and streams that move less often.',
-    default: 0,
-    examples: [250],
-  }),
-  foreign_build_after_seconds: described(
-    z.union([z.number().min(0), z.literal('fail')]).optional(),
-    {
-      description:
-        "How long tasks wait for a replica with their agent's own definition, in seconds, before any replica takes them; `fail` waits for ever.",
-      default: postgresUsual.foreignBuildAfterMs / 1000,
-      examples: [60, 'fail'],
-    },
-  ),
-})
 
 /** `[server.postgres]`: how a store in PostgreSQL is used, where `store` names one. */
 export interface PostgresConfig {
@@ -407,13 +336,63 @@ export interface PostgresConfig {
   readonly foreignBuildAfterSeconds?: number | 'fail'
 }
 
+const postgresRows: Rows<PostgresConfig> = {
+  schema: row.any(
+    { default: postgresUsual.schema, examples: ['agents'] },
+    'The schema that holds all tables; it is made where there is none.',
+  ),
+  readers: row.count(
+    { max: 100, default: postgresUsual.readers, examples: [8] },
+    'Connections that read, 100 at most. Each replica has two more: one writes, one listens.',
+  ),
+  sessionUrl: row.any(
+    { examples: ['postgres://corral@db.internal:5432/corral'] },
+    'Where the one connection goes that must keep its session, past a pooler at `store`; to `store` as well if absent.',
+  ),
+  tls: row.any(
+    { examples: [true, { ca: './tls/ca.pem' }] },
+    'Whether connections are encrypted, or with which files; as `sslmode` in the URL says if absent, which comes first.',
+  ),
+  statementTimeoutSeconds: row.positive(
+    { default: postgresUsual.statementTimeoutMs / 1000, examples: [10] },
+    'How long the database may work on one statement, in seconds; then it ends it.',
+  ),
+  commitTimeoutSeconds: row.positive(
+    { default: postgresUsual.commitTimeoutMs / 1000, examples: [60] },
+    'How long a commit is tried again while the database is away, in seconds; then sends answer `unavailable`.',
+  ),
+  leaseMs: row.count(
+    { default: leaseMs, examples: [10_000] },
+    'How long a replica counts as alive after it was last heard of, in milliseconds; then others take its tasks. At least twice `beat_ms` and 100 more.',
+  ),
+  beatMs: row.count(
+    { default: beatMs, examples: [500] },
+    'How often a replica says that it lives, in milliseconds.',
+  ),
+  lookMs: row.count(
+    { default: postgresUsual.lookMs, examples: [1000] },
+    'How often a replica looks for tasks of others that died, in milliseconds.',
+  ),
+  chunkGapMs: row.count(
+    { min: 0, max: 10_000, default: 0, examples: [250] },
+    'The least time between two commits of the pieces of one answer, in milliseconds, 10,000 at most: fewer writes, and streams that move less often.',
+  ),
+  foreignBuildAfterSeconds: row.any(
+    { default: postgresUsual.foreignBuildAfterMs / 1000, examples: [60, 'fail'] },
+    "How long tasks wait for a replica with their agent's own definition, in seconds, before any replica takes them; `fail` waits for ever.",
+  ),
+}
+
 /** The whole `[server.postgres]` table. A lease that one lost beat would end is no lease. */
-const postgresSchema: z.ZodType<PostgresConfig> = postgresTable
-  .refine(({ lease_ms: lease = leaseMs, beat_ms: beat = beatMs }) => lease >= 2 * beat + 100, {
-    path: ['lease_ms'],
-    error: `must be at least twice beat_ms (${beatMs} if absent) and 100 more`,
-  })
-  .transform((postgres) => toCamelCase<PostgresConfig>(postgres))
+const postgresSchema: z.ZodType<PostgresConfig> = tableOf(postgresRows, {
+  schema: schemaName,
+  sessionUrl: z.url({ protocol: /^postgres(?:ql)?$/ }),
+  tls: z.union([z.boolean(), tableOf(tlsRows)]),
+  foreignBuildAfterSeconds: z.union([z.number().min(0), z.literal('fail')]),
+}).refine(({ leaseMs: lease = leaseMs, beatMs: beat = beatMs }) => lease >= 2 * beat + 100, {
+  path: ['lease_ms'],
+  error: `must be at least twice beat_ms (${beatMs} if absent) and 100 more`,
+})
 
 /** `[server]`: how the file's teams and agents are served. The command's flags come first. */
 export interface ServerConfig {
@@ -449,78 +428,79 @@ export interface ServerConfig {
   readonly console?: ConsoleConfig
 }
 
+const serverRows: Rows<ServerConfig> = {
+  host: row.text(
+    { default: serverDefaults.host, examples: ['0.0.0.0'] },
+    'The interface that it listens on. Beyond loopback it does not start without `[server.auth]` or `allow_unauthenticated`.',
+  ),
+  port: row.count(
+    { min: 0, max: 65_535, default: serverDefaults.port, examples: [8080] },
+    'The port that it listens on; 0 takes any free one.',
+  ),
+  publicUrl: row.any(
+    { examples: ['https://agents.example.com'] },
+    'The URL under which clients reach it; cards lead there. Set it behind a proxy; cards show the address that it listens on if this is absent.',
+  ),
+  store: row.text(
+    {
+      default: serverDefaults.store,
+      examples: ['./data/tasks.db', 'memory', 'postgres://corral@db.internal/corral'],
+    },
+    'Where tasks are kept: a SQLite file, relative to this one; `memory`, which keeps nothing when it stops; or a `postgres://` URL, which replicas share. The default lies where `corral` is started.',
+  ),
+  trace: row.boolean(
+    { default: true, examples: [false] },
+    'Whether callers that ask for it see what happens inside their tasks.',
+  ),
+  allowUnauthenticated: row.boolean(
+    { default: false, examples: [true] },
+    'Whether `corral serve` starts beyond loopback without `[server.auth]`: anyone who reaches the machine may then call.',
+  ),
+  allowedHosts: row.texts(
+    { examples: [['agents.internal', 'agents.internal:8443']] },
+    'Further hosts that a server on loopback answers to, on any port or on one. Requests under others get 421.',
+  ),
+  trustedProxies: row.texts(
+    { examples: [['loopback', '10.0.0.0/8']] },
+    'Proxies whose `Forwarded` and `X-Forwarded-*` headers are believed: addresses, ranges, `loopback`. No others are.',
+  ),
+  auth: row.table(
+    { examples: [{ api_keys: [{ key: fromVariable('ALICE_KEY'), user: 'alice' }] }] },
+    'Who may call; anyone who reaches the server if absent.',
+  ),
+  cors: row.table(
+    { examples: [{ origins: ['https://app.example.com'] }] },
+    'Which pages in browsers may call. On loopback only its own may if this is absent, elsewhere others read nothing but cards.',
+  ),
+  limits: row.table(
+    { of: limitRows, examples: [{ requests: 600, window_seconds: 60 }] },
+    'How much is too much, for everything that callers can make grow.',
+  ),
+  retention: row.table(
+    { of: retentionRows, examples: [{ max_age_days: 90 }] },
+    'Which tasks are kept; all of them if absent.',
+  ),
+  webhooks: row.table(
+    { of: webhookRows, examples: [{ allow: ['hooks.internal'] }] },
+    'Whether there are push notifications, and where they may go.',
+  ),
+  console: row.table(
+    { examples: [{ enabled: false }] },
+    'The page at `/console/` in which people see the server at work.',
+  ),
+  postgres: row.table(
+    { examples: [{ schema: 'corral', readers: 4 }] },
+    'How a PostgreSQL database is used, where `store` names one.',
+  ),
+}
+
 /** The whole `[server]` table. */
-export const serverSchema: z.ZodType<ServerConfig> = table({
-  host: described(filledText.optional(), {
-    description:
-      'The interface that it listens on. Beyond loopback it does not start without `[server.auth]` or `allow_unauthenticated`.',
-    default: serverDefaults.host,
-    examples: ['0.0.0.0'],
-  }),
-  port: described(z.int().min(0).max(65_535).optional(), {
-    description: 'The port that it listens on; 0 takes any free one.',
-    default: serverDefaults.port,
-    examples: [8080],
-  }),
-  public_url: described(z.url({ protocol: /^https?$/ }).optional(), {
-    description:
-      'The URL under which clients reach it; cards lead there. Set it behind a proxy; cards show the address that it listens on if this is absent.',
-    examples: ['https://agents.example.com'],
-  }),
-  store: described(filledText.optional(), {
-    description:
-      'Where tasks are kept: a SQLite file, relative to this one; `memory`, which keeps nothing when it stops; or a `postgres://` URL, which replicas share. The default lies where `corral` is started.',
-    default: serverDefaults.store,
-    examples: ['./data/tasks.db', 'memory', 'postgres://corral@db.internal/corral'],
-  }),
-  trace: described(z.boolean().optional(), {
-    description: 'Whether callers that ask for it see what happens inside their tasks.',
-    default: true,
-    examples: [false],
-  }),
-  allow_unauthenticated: described(z.boolean().optional(), {
-    description:
-      'Whether `corral serve` starts beyond loopback without `[server.auth]`: anyone who reaches the machine may then call.',
-    default: false,
-    examples: [true],
-  }),
-  allowed_hosts: described(z.array(hostEntry).optional(), {
-    description:
-      'Further hosts that a server on loopback answers to, on any port or on one. Requests under others get 421.',
-    examples: [['agents.internal', 'agents.internal:8443']],
-  }),
-  trusted_proxies: described(z.array(proxyEntry).optional(), {
-    description:
-      'Proxies whose `Forwarded` and `X-Forwarded-*` headers are believed: addresses, ranges, `loopback`. No others are.',
-    examples: [['loopback', '10.0.0.0/8']],
-  }),
-  auth: described(authSchema.optional(), {
-    description: 'Who may call; anyone who reaches the server if absent.',
-    examples: [{ api_keys: [{ key: fromVariable('ALICE_KEY'), user: 'alice' }] }],
-  }),
-  cors: described(corsSchema.optional(), {
-    description:
-      'Which pages in browsers may call. On loopback only its own may if this is absent, elsewhere others read nothing but cards.',
-    examples: [{ origins: ['https://app.example.com'] }],
-  }),
-  limits: described(tableOf(limitRows).optional(), {
-    description: 'How much is too much, for everything that callers can make grow.',
-    examples: [{ requests: 600, window_seconds: 60 }],
-  }),
-  retention: described(retentionSchema.optional(), {
-    description: 'Which tasks are kept; all of them if absent.',
-    examples: [{ max_age_days: 90 }],
-  }),
-  webhooks: described(webhooksSchema.optional(), {
-    description: 'Whether there are push notifications, and where they may go.',
-    examples: [{ allow: ['hooks.internal'] }],
-  }),
-  console: described(consoleSchema.optional(), {
-    description: 'The page at `/console/` in which people see the server at work.',
-    examples: [{ enabled: false }],
-  }),
-  postgres: described(postgresSchema.optional(), {
-    description: 'How a PostgreSQL database is used, where `store` names one.',
-    examples: [{ schema: 'corral', readers: 4 }],
-  }),
+export const serverSchema: z.ZodType<ServerConfig> = tableOf(serverRows, {
+  publicUrl: z.url({ protocol: /^https?$/ }),
+  allowedHosts: z.array(hostEntry),
+  trustedProxies: z.array(proxyEntry),
+  auth: authSchema,
+  cors: corsSchema,
+  console: consoleSchema,
+  postgres: postgresSchema,
 })
