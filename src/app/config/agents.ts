@@ -5,6 +5,8 @@ import {
   type AgentAuth,
   type AgentConfig,
   agentRows,
+  type McpEndpoint,
+  type McpProgram,
   type McpServerConfig,
   type ToolModuleConfig,
 } from '../../agents/config.ts'
@@ -12,20 +14,10 @@ import { keyHeader } from '../../agents/config-checks.ts'
 import { type ModelConfig, modelRows } from '../../agents/model-config.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { isFields } from '../../shared/json.ts'
-import { fromVariable } from '../../shared/rows.ts'
+import { fromVariable, type Rows, row } from '../../shared/rows.ts'
 import { guardsSchema } from './guards.ts'
 import type { Unplaced } from './locate.ts'
-import {
-  described,
-  filledText,
-  isJsonTable,
-  isTable,
-  type KeyFacts,
-  table,
-  tableOf,
-  toCamelCase,
-  words,
-} from './values.ts'
+import { filledText, isJsonTable, isTable, type KeyFacts, tableOf } from './values.ts'
 
 const stopSchema = z.union([filledText, z.array(filledText)])
 
@@ -38,127 +30,131 @@ const modelSchema: z.ZodType<ModelConfig> = tableOf(modelRows, {
 })
 
 /** Which tools the user is asked about before they run. */
-const approval = described(
-  z.union([z.boolean(), z.array(filledText)], 'must be true, false or a list of names').optional(),
-  {
-    description:
-      'Tools that the user is asked about before they run: `true` for all of them, or a list of names. What a tool says of itself holds besides.',
-    default: false,
-    examples: [true, ['warn']],
-  },
+const approvalRow = row.any(
+  { default: false, examples: [true, ['warn']] },
+  'Tools that the user is asked about before they run: `true` for all of them, or a list of names. What a tool says of itself holds besides.',
+)
+
+const approval = z.union(
+  [z.boolean(), z.array(filledText)],
+  'must be true, false or a list of names',
 )
 
 /** `[[agents.tools]]`: files whose tools an OpenAI agent may use. */
-const toolsSchema: z.ZodType<ToolModuleConfig> = table({
-  module: described(filledText, {
-    description:
-      'A file, relative to this one, that exports a tool, a list of tools, or several under names.',
-    examples: ['./tools/weather.mjs'],
-  }),
-  approval,
-})
+const toolRows: Rows<ToolModuleConfig> = {
+  module: row.text(
+    { required: true, examples: ['./tools/weather.mjs'] },
+    'A file, relative to this one, that exports a tool, a list of tools, or several under names.',
+  ),
+  approval: approvalRow,
+}
 
-const name = described(filledText, {
-  description:
-    "Names the server in errors, and in a tool's name where two servers have a tool of the same name.",
-  examples: ['files'],
-})
+const toolsSchema = tableOf(toolRows, { approval })
 
-const program = z.strictObject({
-  name,
-  command: described(filledText, {
-    description: 'The program that is started and spoken to over stdio.',
-    examples: ['npx'],
-  }),
-  args: described(z.array(z.string()).optional(), {
-    description: 'Arguments of the program. Relative paths go by where `corral` is started.',
-    examples: [['-y', '@modelcontextprotocol/server-filesystem', './documents']],
-  }),
-  env: described(words.optional(), {
-    description:
-      "Variables of the program, beside a small safe set: the server's own are not passed on.",
-    examples: [{ API_TOKEN: fromVariable('API_TOKEN') }],
-  }),
-  cwd: described(filledText.optional(), {
-    description: 'Where the program runs; where `corral` is started if absent.',
-    examples: ['./tools'],
-  }),
-  approval,
-})
+const nameRow = row.text(
+  { required: true, examples: ['files'] },
+  "Names the server in errors, and in a tool's name where two servers have a tool of the same name.",
+)
 
-const endpoint = z.strictObject({
-  name,
-  url: described(filledText, {
-    description: 'The address of a server that speaks streamable HTTP.',
-    examples: ['https://mcp.example.com/mcp'],
-  }),
-  headers: described(words.optional(), {
-    description: 'Headers of every request to the server.',
-    examples: [{ Authorization: `Bearer ${fromVariable('MCP_TOKEN')}` }],
-  }),
-  approval,
-})
+const programRows: Rows<McpProgram> = {
+  name: nameRow,
+  command: row.text(
+    { required: true, examples: ['npx'] },
+    'The program that is started and spoken to over stdio.',
+  ),
+  args: row.texts(
+    { examples: [['-y', '@modelcontextprotocol/server-filesystem', './documents']] },
+    'Arguments of the program. Relative paths go by where `corral` is started.',
+  ),
+  env: row.textTable(
+    { examples: [{ API_TOKEN: fromVariable('API_TOKEN') }] },
+    "Variables of the program, beside a small safe set: the server's own are not passed on.",
+  ),
+  cwd: row.text(
+    { examples: ['./tools'] },
+    'Where the program runs; where `corral` is started if absent.',
+  ),
+  approval: approvalRow,
+}
+
+const program = tableOf(programRows, { args: z.array(z.string()), approval })
+
+const endpointRows: Rows<McpEndpoint> = {
+  name: nameRow,
+  url: row.text(
+    { required: true, examples: ['https://mcp.example.com/mcp'] },
+    'The address of a server that speaks streamable HTTP.',
+  ),
+  headers: row.textTable(
+    { examples: [{ Authorization: `Bearer ${fromVariable('MCP_TOKEN')}` }] },
+    'Headers of every request to the server.',
+  ),
+  approval: approvalRow,
+}
+
+const endpoint = tableOf(endpointRows, { approval })
 
 /** `[[agents.mcp_servers]]`: tool servers of an OpenAI agent. */
-const mcpSchema: z.ZodType<McpServerConfig> = z
-  .union([program, endpoint])
-  .transform((server) => toCamelCase<McpServerConfig>(server))
+const mcpSchema: z.ZodType<McpServerConfig> = z.union([program, endpoint])
 
-const apiKey = z.strictObject({
-  type: described(z.literal('api_key'), {
-    description: 'An API key in a header.',
-    examples: ['api_key'],
-  }),
-  key: described(filledText, {
-    description: 'The key. Keep it in a variable.',
-    examples: [fromVariable('REVIEWER_KEY')],
-  }),
-  header: described(filledText.optional(), {
-    description: 'The header that the key goes in.',
-    default: keyHeader,
-    examples: ['X-Service-Key'],
-  }),
-})
+type Auth<Type> = Extract<AgentAuth, { readonly type: Type }>
 
-const bearer = z.strictObject({
-  type: described(z.literal('bearer'), {
-    description: 'A token in the `Authorization` header.',
-    examples: ['bearer'],
-  }),
-  token: described(filledText, {
-    description: 'The token. Keep it in a variable.',
-    examples: [fromVariable('REVIEWER_TOKEN')],
-  }),
-})
+const apiKeyRows: Rows<Auth<'api_key'>> = {
+  type: row.any({ required: true, examples: ['api_key'] }, 'An API key in a header.'),
+  key: row.text(
+    { required: true, examples: [fromVariable('REVIEWER_KEY')] },
+    'The key. Keep it in a variable.',
+  ),
+  header: row.text(
+    { default: keyHeader, examples: ['X-Service-Key'] },
+    'The header that the key goes in.',
+  ),
+}
 
-const oauth2 = z.strictObject({
-  type: described(z.literal('oauth2'), {
-    description:
-      'OAuth 2 client credentials: tokens are fetched, and fetched again before they end. Not for the protocol `openai`.',
-    examples: ['oauth2'],
-  }),
-  token_url: described(filledText, {
-    description: 'Where tokens are fetched.',
-    examples: ['https://login.example.com/oauth/token'],
-  }),
-  client_id: described(filledText, {
-    description: 'Who Corral is to the authorization server.',
-    examples: ['corral'],
-  }),
-  client_secret: described(filledText, {
-    description: 'The secret of the client. Keep it in a variable.',
-    examples: [fromVariable('CLIENT_SECRET')],
-  }),
-  scopes: described(z.array(filledText).optional(), {
-    description: 'Scopes to ask for; those that the authorization server gives if absent.',
-    examples: [['agents:call']],
-  }),
-})
+const apiKey = tableOf(apiKeyRows, { type: z.literal('api_key') })
+
+const bearerRows: Rows<Auth<'bearer'>> = {
+  type: row.any({ required: true, examples: ['bearer'] }, 'A token in the `Authorization` header.'),
+  token: row.text(
+    { required: true, examples: [fromVariable('REVIEWER_TOKEN')] },
+    'The token. Keep it in a variable.',
+  ),
+}
+
+const bearer = tableOf(bearerRows, { type: z.literal('bearer') })
+
+const oauth2Rows: Rows<Auth<'oauth2'>> = {
+  type: row.any(
+    { required: true, examples: ['oauth2'] },
+    'OAuth 2 client credentials: tokens are fetched, and fetched again before they end. Not for the protocol `openai`.',
+  ),
+  tokenUrl: row.text(
+    { required: true, examples: ['https://login.example.com/oauth/token'] },
+    'Where tokens are fetched.',
+  ),
+  clientId: row.text(
+    { required: true, examples: ['corral'] },
+    'Who Corral is to the authorization server.',
+  ),
+  clientSecret: row.text(
+    { required: true, examples: [fromVariable('CLIENT_SECRET')] },
+    'The secret of the client. Keep it in a variable.',
+  ),
+  scopes: row.texts(
+    { examples: [['agents:call']] },
+    'Scopes to ask for; those that the authorization server gives if absent.',
+  ),
+}
+
+const oauth2 = tableOf(oauth2Rows, { type: z.literal('oauth2') })
+
+type Kind = z.core.$ZodTypeDiscriminable
 
 /** `[agents.auth]`: how Corral proves itself to the agent. */
 const agentAuthSchema: z.ZodType<AgentAuth> = z
-  .discriminatedUnion('type', [apiKey, bearer, oauth2])
-  .transform((auth) => toCamelCase<AgentAuth>(auth))
+  // Each has its `type`, which the compiler does not see.
+  .discriminatedUnion('type', [apiKey, bearer, oauth2] as [Kind, ...Kind[]])
+  .transform((auth) => auth as AgentAuth) // one of the three
 
 /** Keys that are settings; any others may stand beside them. They are read where an agent becomes one of its kind. */
 const settings: Readonly<Record<string, KeyFacts>> = {

@@ -2,12 +2,13 @@ import { z } from 'zod'
 import type { AgentConfig } from '../../agents/config.ts'
 import type { AgentPlan } from '../../agents/create.ts'
 import type { ModelPrice, ModelPrices } from '../../agents/prices.ts'
+import { type Rows, row } from '../../shared/rows.ts'
 import type { TeamConfig } from '../../team/config.ts'
 import { agentSchema } from './agents.ts'
 import type { ConfigError, Unplaced } from './locate.ts'
 import { type ServerConfig, serverSchema } from './server.ts'
 import { teamSchema } from './teams.ts'
-import { described, filledText, numberLike, table, whenGiven } from './values.ts'
+import { filledText, numberLike, tableOf, whenGiven } from './values.ts'
 
 /** Makes the error that tells problems of a file with their places. */
 export type ToConfigError = (problems: readonly Unplaced[], options?: ErrorOptions) => ConfigError
@@ -15,21 +16,22 @@ export type ToConfigError = (problems: readonly Unplaced[], options?: ErrorOptio
 const dollars = numberLike.refine((price) => price >= 0, 'must be US dollars, a number from 0')
 
 /** `[prices."model"]`. */
-const priceSchema: z.ZodType<ModelPrice> = table({
-  input: described(dollars, {
-    description: 'US dollars per million tokens of input.',
-    examples: [2],
-  }),
-  output: described(dollars, {
-    description: 'US dollars per million tokens of output.',
-    examples: [8],
-  }),
-  cached_input: described(dollars.optional(), {
-    description:
-      'US dollars per million tokens of input that the service had in its cache; as much as `input` if absent.',
-    examples: [0.5],
-  }),
-})
+const priceRows: Rows<ModelPrice> = {
+  input: row.number(
+    { required: true, examples: [2] },
+    'US dollars per million tokens of input.',
+  ),
+  output: row.number(
+    { required: true, examples: [8] },
+    'US dollars per million tokens of output.',
+  ),
+  cachedInput: row.number(
+    { examples: [0.5] },
+    'US dollars per million tokens of input that the service had in its cache; as much as `input` if absent.',
+  ),
+}
+
+const priceSchema = tableOf(priceRows, { input: dollars, output: dollars, cachedInput: dollars })
 
 /** `[prices]`: what models cost, by their names. */
 const pricesSchema: z.ZodType<ModelPrices> = z
@@ -74,23 +76,21 @@ export interface Config {
   readonly files?: readonly string[]
 }
 
-/** The schema of a whole file. */
-export const fileSchema: z.ZodType<Config> = z
-  .strictObject({
-    agents: described(z.array(agentSchema).optional(), {
-      description: 'The agents, each in a table of its own.',
+const fileRows: Rows<Partial<Pick<Config, 'agents' | 'prices' | 'teams' | 'server'>>> = {
+  agents: row.tables(
+    {
       examples: [
         [{ id: 'writer', name: 'Writer', protocol: 'module', endpoint: './agents/writer.mjs' }],
       ],
-    }),
-    prices: described(pricesSchema.optional(), {
-      description:
-        'What models cost, each in a table under its name. Answers then tell their costs, and `max_cost_usd` of a team can hold.',
-      examples: [{ 'gpt-4.1': { input: 2, output: 8 } }],
-    }),
-    teams: described(z.array(teamSchema).optional(), {
-      description:
-        'The teams, each in a table of its own. The first one answers at the root of the server, or the first agent where there is no team.',
+    },
+    'The agents, each in a table of its own.',
+  ),
+  prices: row.table(
+    { examples: [{ 'gpt-4.1': { input: 2, output: 8 } }] },
+    'What models cost, each in a table under its name. Answers then tell their costs, and `max_cost_usd` of a team can hold.',
+  ),
+  teams: row.tables(
+    {
       examples: [
         [
           {
@@ -105,15 +105,24 @@ export const fileSchema: z.ZodType<Config> = z
           },
         ],
       ],
-    }),
-    server: described(serverSchema.optional(), {
-      description: 'How agents and teams are served. Flags of `corral serve` come first.',
-      examples: [{ port: 8080, store: 'memory' }],
-    }),
-  })
-  .transform(({ agents, teams, server, prices }) => ({
-    agents: agents ?? [],
-    teams: teams ?? [],
-    server: server ?? {},
-    ...whenGiven('prices', prices),
-  }))
+    },
+    'The teams, each in a table of its own. The first one answers at the root of the server, or the first agent where there is no team.',
+  ),
+  server: row.table(
+    { examples: [{ port: 8080, store: 'memory' }] },
+    'How agents and teams are served. Flags of `corral serve` come first.',
+  ),
+}
+
+/** The schema of a whole file. */
+export const fileSchema: z.ZodType<Config> = tableOf(fileRows, {
+  agents: z.array(agentSchema),
+  prices: pricesSchema,
+  teams: z.array(teamSchema),
+  server: serverSchema,
+}).transform(({ agents, teams, server, prices }) => ({
+  agents: agents ?? [],
+  teams: teams ?? [],
+  server: server ?? {},
+  ...whenGiven('prices', prices),
+}))

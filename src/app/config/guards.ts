@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { builtIns } from '../../agents/guards/built-in.ts'
 import type { Guards } from '../../agents/guards/guard.ts'
-import { described, type KeyFacts } from './values.ts'
+import { type Rows, row } from '../../shared/rows.ts'
+import { type KeyFacts, tableOf } from './values.ts'
 
 /** A key of a guard in the words of JSON Schema. */
 type RuleKey = KeyFacts & { readonly [keyword: string]: unknown }
@@ -55,18 +56,19 @@ const rule = z.unknown().meta({
   ],
 })
 
+const guardRows: Rows<Guards> = {
+  input: row.tables(
+    { examples: [[{ use: 'length', max: 8000 }]] },
+    'Look at every message first, in order, 20 at most. A message that one blocks makes the task REJECTED.',
+  ),
+  output: row.tables(
+    { examples: [['secrets', { use: 'pattern', deny: '(?i)guarantee' }]] },
+    'Look at everything said before the caller hears it, in order, 20 at most. An answer that one blocks makes the task FAILED.',
+  ),
+}
+
 /** `[agents.guards]`, `[teams.guards]` and `guards` of a step: what looks at messages and answers. */
-export const guardsSchema: z.ZodType<Guards> = z
-  .strictObject({
-    input: described(z.array(rule).optional(), {
-      description:
-        'Look at every message first, in order, 20 at most. A message that one blocks makes the task REJECTED.',
-      examples: [[{ use: 'length', max: 8000 }]],
-    }),
-    output: described(z.array(rule).optional(), {
-      description:
-        'Look at everything said before the caller hears it, in order, 20 at most. An answer that one blocks makes the task FAILED.',
-      examples: [['secrets', { use: 'pattern', deny: '(?i)guarantee' }]],
-    }),
-  })
-  .transform((guards) => guards as Guards) // read where an agent or team is planned
+export const guardsSchema: z.ZodType<Guards> = tableOf(guardRows, {
+  input: z.array(rule),
+  output: z.array(rule),
+})

@@ -17,7 +17,7 @@ import {
 } from '../../team/config.ts'
 import { guardsSchema } from './guards.ts'
 import { stepSchema } from './steps.ts'
-import { described, filledText, keysOf, tableOf, toCamelCase, word } from './values.ts'
+import { filledText, keysOf, tableOf, toCamelCase } from './values.ts'
 
 /** `[teams.scheduler_config]`, of a workflow or of a supervisor. */
 interface SchedulerTable extends Partial<Omit<SupervisorConfig, 'type'>> {
@@ -25,21 +25,25 @@ interface SchedulerTable extends Partial<Omit<SupervisorConfig, 'type'>> {
   readonly steps?: readonly Step[]
 }
 
+const spellings = ['Supervisor', 'Workflow']
+
+const schedulerRows: Rows<Pick<SchedulerTable, 'type' | 'steps'>> = {
+  type: row.word(
+    { of: ['supervisor', 'workflow'], spellings, examples: ['workflow'] },
+    'The same as `mode` of the team; one of the two is needed.',
+  ),
+  steps: row.steps(
+    { examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]] },
+    'What a workflow does, step by step.',
+  ),
+}
+
 const schedulerSchema = z
   .strictObject({
-    type: described(word(['supervisor', 'workflow'], ['Supervisor', 'Workflow']).optional(), {
-      description: 'The same as `mode` of the team; one of the two is needed.',
-      examples: ['workflow'],
-    }),
-    steps: described(z.array(stepSchema).optional(), {
-      description: 'What a workflow does, step by step.',
-      examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]],
-    }),
+    ...keysOf(schedulerRows, { steps: z.array(stepSchema) }),
     ...keysOf(supervisorRows, { supervisorAgentId: filledText.optional() }),
   })
   .transform((table) => toCamelCase<SchedulerTable>(table))
-
-const routerSchema: z.ZodType<Omit<RouterConfig, 'type'>> = tableOf(routerRows)
 
 /** Reads the tables of a mode. One that contradicts them is refused, and so is one whose table is missing. */
 type ReadScheduler = (tables: ModeTables, refuse: AddIssue) => SchedulerConfig | undefined
@@ -48,6 +52,7 @@ type ReadScheduler = (tables: ModeTables, refuse: AddIssue) => SchedulerConfig |
 interface ModeTables {
   readonly scheduler_config?: SchedulerTable | undefined
   readonly router_config?: Omit<RouterConfig, 'type'> | undefined
+  readonly mode?: TeamMode | undefined
 }
 
 type AddIssue = (path: readonly string[], message: string) => void
@@ -139,6 +144,25 @@ const skillRows: Rows<Proficiency> = {
   ),
 }
 
+const modeRows: Rows<{ mode?: TeamMode; schedulerConfig?: object; routerConfig?: object }> = {
+  mode: row.word(
+    { of: modes, spellings, examples: ['workflow'] },
+    'How the team works: `workflow` does steps, with `supervisor` one member leads, with `router` members pass the message on. The table of its kind can say it instead.',
+  ),
+  schedulerConfig: row.table(
+    {
+      examples: [{ type: 'workflow', steps: [{ agent_id: 'writer' }, { agent_id: 'reviewer' }] }],
+    },
+    'How a workflow or a supervisor works.',
+  ),
+  routerConfig: row.table(
+    { of: routerRows, examples: [{ default_agent_id: 'writer' }] },
+    'How a router works.',
+  ),
+}
+
+const { mode, ...tables } = keysOf(modeRows, { schedulerConfig: schedulerSchema })
+
 const { id, name, description, agents, proficiencies, ...others } = keysOf(teamRows, {
   agents: z.array(tableOf(memberRows)).optional(),
   guards: guardsSchema,
@@ -151,20 +175,9 @@ const teamTable = z.strictObject({
   id,
   name,
   description,
-  mode: described(word(modes, ['Supervisor', 'Workflow']).optional(), {
-    description:
-      'How the team works: `workflow` does steps, with `supervisor` one member leads, with `router` members pass the message on. The table of its kind can say it instead.',
-    examples: ['workflow'],
-  }),
+  mode,
   agents,
-  scheduler_config: described(schedulerSchema.optional(), {
-    description: 'How a workflow or a supervisor works.',
-    examples: [{ type: 'workflow', steps: [{ agent_id: 'writer' }, { agent_id: 'reviewer' }] }],
-  }),
-  router_config: described(routerSchema.optional(), {
-    description: 'How a router works.',
-    examples: [{ default_agent_id: 'writer' }],
-  }),
+  ...tables,
   ...others,
   skills: proficiencies,
 })
@@ -173,7 +186,8 @@ const teamTable = z.strictObject({
 export const teamSchema: z.ZodType<TeamConfig> = teamTable.transform(
   (table, context): TeamConfig => {
     const { mode, scheduler_config, router_config, skills, ...keys } = table
-    const scheduler = toScheduler(table, (path, message) =>
+    // These are by their rows.
+    const scheduler = toScheduler(table as ModeTables, (path, message) =>
       context.addIssue({ code: 'custom', path: [...path], message }),
     )
     if (!scheduler) return z.NEVER
@@ -186,10 +200,7 @@ export const teamSchema: z.ZodType<TeamConfig> = teamTable.transform(
 )
 
 /** The mode, `scheduler_config.type` and the table that is there must say the same thing. */
-function toScheduler(
-  team: ModeTables & { readonly mode?: TeamMode | undefined },
-  refuse: AddIssue,
-): SchedulerConfig | undefined {
+function toScheduler(team: ModeTables, refuse: AddIssue): SchedulerConfig | undefined {
   const { scheduler_config: config, router_config: router } = team
   const said = new Set([team.mode, config?.type, router && ('router' as const)])
   said.delete(undefined)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../protocol/types.ts'
+import type { JsonObject } from '../../protocol/types.ts'
 import type { Fields } from '../../shared/json.ts'
 import { choicesOf, type KeyRow, type Rows, type RowTable } from '../../shared/rows.ts'
 import { toSnakeCase } from '../../shared/text.ts'
@@ -57,21 +57,7 @@ export function whenGiven<K extends string, V>(
 }
 
 /** What people are told of a key of the file: editors show it, and docs/configuration.md is made of it. */
-export interface KeyFacts {
-  /** What it does, in which unit, and what happens at its end: one or two sentences. */
-  readonly description: string
-  /** What holds where the key is absent. */
-  readonly default?: Json
-  /** Values as a file may have them. */
-  readonly examples: readonly [Json, ...Json[]]
-  /** Set where another key is to be used instead. */
-  readonly deprecated?: true
-}
-
-/** A key with what people are told of it. Zod drops defaults and examples of what it transforms, so they stand apart. */
-export function described<Schema extends z.ZodType>(schema: Schema, facts: KeyFacts): Schema {
-  return schema.meta({ facts })
-}
+export type KeyFacts = Pick<KeyRow, 'description' | 'default' | 'examples' | 'deprecated'>
 
 /** How the keys of a table, and of tables inside it, are read for which it does not follow from the kinds of their rows. */
 type OwnSchemas<T> = { readonly [K in keyof T]?: z.ZodType }
@@ -84,14 +70,9 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
 /** Keys as files write them, with what each may hold. */
 type Keys<T> = { readonly [K in keyof T & string as SnakeCase<K>]-?: z.ZodType }
 
-/** Reads a table: the keys are in snake case there, and in camel case in the value. One without its row does not compile. */
-export function table<T>(keys: Keys<T>): z.ZodType<T> {
-  return z.strictObject(keys).transform((given) => toCamelCase<T>(given))
-}
-
-/** Reads a table by its rows. */
+/** Reads a table by its rows: the keys are in snake case there, and in camel case in the value. */
 export function tableOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): z.ZodType<T> {
-  return table<T>(keysOf(rows, own))
+  return z.strictObject(keysOf(rows, own)).transform((given) => toCamelCase<T>(given))
 }
 
 /** The keys of a table by its rows, for a table that has others beside them. */
@@ -109,7 +90,13 @@ export function schemasOf(
     inFiles.map(([key, row]) => {
       const { description, examples, required, deprecated } = row
       const schema = own[key] ?? schemaOf(row, own)
-      const facts = { description, default: row.default, examples, deprecated }
+      // Zod drops defaults and examples of what it transforms, so they stand apart.
+      const facts: KeyFacts = {
+        description,
+        default: row.default,
+        examples,
+        ...(deprecated && { deprecated }),
+      }
       return [toSnakeCase(key), (required ? schema : schema.optional()).meta({ facts })]
     }),
   )
