@@ -123,6 +123,37 @@ test('a message that waits elsewhere for a turn that ends the task is told so', 
   expect(await outcomes).toMatchObject([refusal, refusal])
 })
 
+test('a task that goes on elsewhere while it is read is watched without a repetition', async () => {
+  const [second, third] = [createDeferred<void>(), createDeferred<void>()]
+  const counting = defineAgent({ name: 'Counting' }, async function* () {
+    yield 'one '
+    await second.promise
+    yield 'two '
+    await third.promise
+    yield 'three '
+  })
+  const kept = createMemoryStore()
+  const other = createEngineFor(counting, { store: kept })
+  const { id } = await begin(other.engine, 'go')
+  second.resolve()
+  const stored = async () => kept.get(id)
+  // From then on the snapshot is older than the log.
+  await expect
+    .poll(async () => (await stored())?.taskVersion !== (await stored())?.version)
+    .toBe(true)
+  const store = interrupted(kept, async () => {
+    third.resolve()
+    await expect.poll(async () => (await stored())?.head.state).toBe('TASK_STATE_COMPLETED')
+  })
+  const here = createEngineFor(counting, { store })
+  const events = await eventsOf(await here.engine.subscribe(id, here.scope, {}))
+  const words = events.map((event) => {
+    if ('task' in event) return textOf((event.task.artifacts ?? []).flatMap(({ parts }) => parts))
+    return 'artifactUpdate' in event ? textOf(event.artifactUpdate.artifact.parts) : ''
+  })
+  expect(words.join('')).toBe('one two three ')
+})
+
 /** A task that another replica runs for as long as it goes on. */
 function withReplica(stored: StoredTask | undefined): StoredTask | undefined {
   return stored && !isTerminal(stored.head.state) ? { ...stored, replica: 2 } : stored

@@ -100,6 +100,26 @@ describe('further turns', () => {
     expect(textOf(second)).toBe('Echo: red')
   })
 
+  test('see nothing of the messages that wait behind theirs', async () => {
+    const seen: string[][] = []
+    const agent = createScriptedAgent()
+    const { engine } = createEngineFor({
+      ...agent,
+      process(incoming, turn) {
+        seen.push(
+          turn.history.flatMap(({ role, messageId }) => (role === 'ROLE_USER' ? messageId : [])),
+        )
+        return agent.process(incoming, turn)
+      },
+    })
+    const { id: taskId } = await begin(engine, 'ponder', { messageId: 'm1' })
+    await engine.send(message('ask', { taskId, messageId: 'm2' }), {})
+    const last = await engine.send(message('say done', { taskId, messageId: 'm3' }), {})
+    agent.release()
+    await last.answer.wait()
+    expect(seen).toEqual([[], ['m1'], ['m1', 'm2']])
+  })
+
   test('answer in artifacts of their own', async () => {
     const { engine, scope } = createEngineFor({
       info: () => ({ id: 'a', name: 'a', description: '', capabilities: [], metadata: {} }),

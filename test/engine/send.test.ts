@@ -193,3 +193,25 @@ async function rest(store: Store) {
   await expect.poll(() => engine.live()).toBe(0)
   return { engine, scope, id, contextId }
 }
+
+test('a report is forwarded to whoever runs the task once nobody here listens for it', async () => {
+  const forwarded: string[] = []
+  const forward: Feed['forward'] = async (taskId) => {
+    forwarded.push(taskId)
+    return 'stored'
+  }
+  const listened = createDeferred<string>()
+  const waiting = defineAgent({ name: 'Waiting' }, async (_message, turn) => {
+    const callback = await turn.callback?.()
+    const stop = callback?.listen(() => {})
+    stop?.()
+    listened.resolve(callback?.token ?? '')
+    return new Promise<never>(() => {})
+  })
+  const store = { ...createMemoryStore(), feed: { ...createInbox([]), forward } }
+  const callbackUrl = 'https://corral.example/callbacks'
+  const { engine } = createEngineFor(waiting, { store, callbackUrl })
+  const { id } = await begin(engine, 'go')
+  expect(await engine.callbacks.receive(id, await listened.promise)).toBe(true)
+  expect(forwarded).toEqual([id])
+})

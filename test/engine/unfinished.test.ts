@@ -96,6 +96,15 @@ describe('suspects', () => {
     expect(machine.failed.toSorted()).toEqual(letters.map((id) => `stepper ${id}`))
   })
 
+  test('are not held up by one that a step has cleared and that has ended', () => {
+    const machine = suspected('a', 'b')
+    const process = machine.start()
+    process.step('a')
+    expect(process.started).toEqual(['a'])
+    process.end('a')
+    expect(process.started).toEqual(['a', 'b'])
+  })
+
   test('are cleared by the end of the turn', () => {
     const machine = suspected(...letters)
     const process = machine.start()
