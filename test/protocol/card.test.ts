@@ -161,6 +161,7 @@ describe('the modes of an agent', () => {
   const listed: Part = { data: [], mediaType: 'text/json; charset=utf-8' }
   const image: Part = { raw: 'AAAA', mediaType: 'image/png' }
   const unknown: Part = { url: 'https://a.example/file' }
+  const linked: Part = { url: 'https://a.example/file', mediaType: 'image/png' }
 
   test.each<[mode: string, takes: readonly Part[], refuses: readonly Part[]]>([
     ['text/plain', [text, unknown], [data, image]],
@@ -171,7 +172,7 @@ describe('the modes of an agent', () => {
     ['application/json', [data], [patch, listed, text]],
     ['image/*', [image], [text, data]],
     ['image', [image], [text, data]],
-    ['file', [image, unknown], [text, data]],
+    ['file', [image, linked, unknown], [text, data]],
     ['*/*', [text, data, image], []],
     ['*', [text, data, image], []],
   ])('%s', (mode, takes, refuses) => {

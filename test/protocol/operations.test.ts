@@ -3,6 +3,7 @@ import {
   isOperationName,
   isOperator,
   mayExplain,
+  mustReachAgent,
   operationNames,
   operations,
 } from '../../src/protocol/operations.ts'
@@ -72,3 +73,16 @@ test('only an operator whose credential names no tenants sees the tasks of all',
   expect(mayExplain({ auth: { ...auth, tenants: [] } })).toBe(false)
   expect(isOperator({ auth: { userId: 'o', scopes: ['read'] } })).toBe(false)
 })
+
+test.each([
+  ['b!#[]~', 'agent:b!#[]~'],
+  ['b"c\\d é', 'agent:b?c?d??'],
+])(
+  'a challenge names the missing scope in characters that a quoted text can hold: %s',
+  (id, name) => {
+    const challenge = `Bearer error="insufficient_scope", scope="${name}"`
+    expect(() => mustReachAgent({ scopes: ['agent:a'] }, id)).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ challenge }) }),
+    )
+  },
+)

@@ -296,6 +296,8 @@ describe('parameters of the operations', () => {
     ['ListTasks', { statusTimestampAfter: 'yesterday' }, 'statusTimestampAfter'],
     ['ListTasks', { statusTimestampAfter: '2025-02-30T00:00:00Z' }, 'statusTimestampAfter'],
     ['ListTasks', { statusTimestampAfter: 1e300 }, 'statusTimestampAfter'],
+    ['ListTasks', { statusTimestampAfter: Date.UTC(10_000) }, 'statusTimestampAfter'],
+    ['ListTasks', { statusTimestampAfter: '9999-12-31T23:59:59-01:00' }, 'statusTimestampAfter'],
     ['ListTasks', { includeArtifacts: 'true' }, 'includeArtifacts'],
     ['ListTasks', { pageToken: 1 }, 'pageToken'],
     ['CancelTask', { id: 7 }, 'id'],
