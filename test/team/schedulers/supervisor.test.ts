@@ -77,6 +77,18 @@ describe('a supervisor', () => {
     expect(b.asked).toEqual(['2'])
   })
 
+  test('that names the user beside a member asks the member, and is not done', async () => {
+    const boss = scripted({
+      delegate: [
+        { agent_id: 'user', message: 'I am at it' },
+        { agent_id: 'a', message: '1' },
+      ],
+    })
+    const a = member('a')
+    expect(await answer(supervise({ boss, a }), 'x')).toBe('report: a answered:\na(1)\n')
+    expect(a.asked).toEqual(['1'])
+  })
+
   test('whose answer holds no decision ends the run, streamed as it comes', async () => {
     const boss = member('boss', async function* () {
       yield 'Hel'

@@ -133,6 +133,18 @@ describe('steps', () => {
     ])
   })
 
+  test('a further artifact that is called as the team’s response gets a name of its own', async () => {
+    const a = member('a', async function* (_text, turn) {
+      yield turn.artifact({ artifactId: 'draft', parts: [{ text: 'one' }] })
+      yield turn.artifact({ artifactId: 'response', parts: [{ text: 'two' }] })
+    })
+    const task = await run(workflow([a], [{ agentId: 'a' }]), createTurn('x'))
+    expect(task.artifacts).toEqual([
+      { artifactId: 'response', parts: [{ text: 'one' }] },
+      { artifactId: 'response-other', parts: [{ text: 'two' }] },
+    ])
+  })
+
   test('can be tried again, with growing pauses, and what the failed try said is replaced', async () => {
     const clock = createInstantClock()
     let tries = 0
@@ -188,6 +200,20 @@ describe('steps', () => {
     const team = workflow([broken, spare], [{ agentId: 'broken', fallbackAgentId: 'spare' }])
     expect(answerOf(await run(team, turn))).toBe('spare(x)')
     expect(types(turn)).toEqual(['delegation', 'failure', 'fallback', 'delegation', 'reply'])
+  })
+
+  test('are given up when the fallback has failed, which is asked once', async () => {
+    const fail = () => {
+      throw new Error('no')
+    }
+    const [broken, spare] = [member('broken', fail), member('spare', fail)]
+    const step = { agentId: 'broken', maxRetries: 2, fallbackAgentId: 'spare' }
+    const clock = createInstantClock()
+    await expect(answer(workflow([broken, spare], [step], clock), 'x')).rejects.toMatchObject({
+      code: 'processingError',
+    })
+    expect(broken.asked).toHaveLength(3)
+    expect(spare.asked).toHaveLength(1)
   })
 
   test('R-W11: are stopped when their time is over, even if the member ignores its signal', async () => {
