@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts'
 import { describeContexts } from './store/contexts.ts'
 import { describeFaults } from './store/faults.ts'
 import { describeLists } from './store/lists.ts'
-import { describeRetention } from './store/retention.ts'
+import { describeRetention, type Trimming } from './store/retention.ts'
 import { describeTotals, describeTrimmedTotals } from './store/totals.ts'
 import { describeWebhooks } from './store/webhooks.ts'
 import { describeWrites } from './store/writes.ts'
@@ -31,7 +31,7 @@ export interface StoreUnderTest {
 export function describeStore(
   name: string,
   open: OpenStore,
-  { retention = true }: { readonly retention?: boolean } = {},
+  { trimming = 'every minute' }: { readonly trimming?: Trimming | 'none' } = {},
 ): void {
   describe(`${name} store`, () => {
     let opened: Store[] = []
@@ -59,8 +59,8 @@ export function describeStore(
     describeWebhooks(under)
     describeContexts(under)
     describeFaults(under)
-    if (retention) {
-      describeRetention(under)
+    if (trimming !== 'none') {
+      describeRetention(under, trimming)
       // A store of five methods reads all of its tasks for each list.
       describeTotals(under)
       describeTrimmedTotals(under)

@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts'
 import { at, pushConfig, scope, write } from '../contracts/store/samples.ts'
 import { describeStore } from '../contracts/store.ts'
 
-describeStore('memory', (options) => createMemoryStore(options))
+describeStore('memory', (options) => createMemoryStore(options), { trimming: 'in commits' })
 
 describe('a memory store', () => {
   test('keeps tasks by reference: what was written is what is read', async () => {

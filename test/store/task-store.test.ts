@@ -39,7 +39,7 @@ describeTaskStore('SQLite-backed', async () => {
 
 // How long a custom store keeps its tasks is its own affair, so retention is left out.
 describeStore('custom', (options) => fromTaskStore(createMapStore(), options), {
-  retention: false,
+  trimming: 'none',
 })
 
 describe('toTaskStore', () => {

@@ -158,3 +158,12 @@ test('a keeper drops by the limits of pruning alone, also where it is given the 
   const limits = { maxTasks: 15, maxBytes: 40_960 }
   expect(await createStoreKeeper(path('t.db')).prune(limits)).toBe(5)
 })
+
+test('a task that has waited too long takes the place of no finished one that is too many', async () => {
+  const store = await open('t.db')
+  const state = 'TASK_STATE_INPUT_REQUIRED'
+  for (let i = 0; i < 2; i += 1) await store.commit([write(`asks ${i}`, { second: i, state })])
+  for (let i = 2; i < 5; i += 1) await store.commit([write(`done ${i}`, { second: i })])
+  await store.close()
+  expect(await createStoreKeeper(path('t.db')).prune({ maxTasks: 1, maxWaitingMs: 1_000 })).toBe(4)
+})
