@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
-import { Committer } from '../../src/engine/commit.ts'
+import { type CommitSource, Committer } from '../../src/engine/commit.ts'
 import { bearer } from '../../src/server/index.ts'
+import { createDeferred } from '../../src/shared/async.ts'
 import { TasksLocked } from '../../src/store/documents.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store, Write } from '../../src/store/store.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
 
 const mib = 1024 * 1024
@@ -104,4 +106,39 @@ test('fails where the store names as locked what is not in the commit', async ()
   await committer.idle()
   expect(commits).toBe(1)
   expect(errors).toEqual([expect.any(TasksLocked)])
+})
+
+test('changes that come while a commit finds their task locked follow it, and do not overtake it', async () => {
+  const clock = createFakeClock()
+  const commits: (readonly Write[])[] = []
+  const locked = createDeferred<void>()
+  const store: Store = {
+    ...createMemoryStore(),
+    async commit(writes) {
+      commits.push(writes)
+      if (commits.length > 1) return writes.map(() => ({ version: 1 }))
+      await locked.promise
+      throw new TasksLocked(new Set(['t']))
+    },
+  }
+  const committer = new Committer(store, clock)
+  const change = (id: string): Write => ({ type: 'deletePushConfig', taskId: 't', id })
+  let pending: readonly Write[] = []
+  const source: CommitSource = {
+    commitBytes: 0,
+    principal: '',
+    reduce: () => pending,
+    stored() {},
+    refused() {},
+  }
+  const [first, second] = [[change('first')], [change('second')]]
+  pending = first
+  committer.enqueue(source, 'now')
+  pending = second
+  committer.enqueue(source, 'now')
+  locked.resolve()
+  await expect.poll(() => clock.pending()).not.toEqual([])
+  clock.advance(1_000)
+  await committer.idle()
+  expect(commits).toEqual([first, first, second])
 })

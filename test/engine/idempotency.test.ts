@@ -176,6 +176,8 @@ describe.each(['memory', 'sqlite'] as const)('an idempotency key used again, on 
     expect(taskOf(await ask(engine, 'hi', { metadata: turned, call })).id).toBe(task.id)
     const other = { b: { d: [4], c: 2 }, a: 1 }
     await expect(ask(engine, 'hi', { metadata: other, call })).rejects.toMatchObject(reused)
+    for (const more of [{ referenceTaskIds: ['t'] }, { extensions: ['urn:x'] }])
+      await expect(ask(engine, 'hi', { metadata, ...more, call })).rejects.toMatchObject(reused)
   })
 
   test('with another message to the same task, or to another, is refused', async () => {

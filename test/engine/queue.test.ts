@@ -116,6 +116,20 @@ describe('the queue of turns', () => {
     queue.mustHold(of('a', 100), false)
   })
 
+  test('holds no bytes of a task that another process goes on with', async () => {
+    const queue = new TurnQueue({ maxBytes: 20_000 })
+    const { engine } = createEngineFor(createScriptedAgent(), { queue })
+    const { id: taskId } = await begin(engine, 'hold')
+    const sent = await engine.send(message('x'.repeat(12_000), { taskId }), {})
+    await sent.task()
+    const all = { principal: '', bytes: 20_000 }
+    expect(() => queue.mustHold(all, false)).toThrow(
+      expect.objectContaining({ code: 'unavailable' }),
+    )
+    engine.releaseAll()
+    queue.mustHold(all, false)
+  })
+
   test('lets one principal hold half of the slots, rounded up, even while nobody else wants them', () => {
     const { queue, started, enter, leave } = createLine(3)
     for (const name of ['a/x/1', 'a/y/2', 'a/z/3', 'b/x/1', 'b/x/2']) enter(name)
