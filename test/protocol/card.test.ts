@@ -43,6 +43,17 @@ describe('a rendered card', () => {
     }
   })
 
+  test('asks for what its server asks for, and else for what the agent does', () => {
+    const own = [{ schemes: { own: { list: [] } } }]
+    const common = [{ schemes: { common: { list: [] } } }]
+    expect(withDetails({ securityRequirements: own }).securityRequirements).toEqual(own)
+    const both = renderCard(
+      { ...info, details: { securityRequirements: own } },
+      { ...surroundings, securityRequirements: common },
+    )
+    expect(both.securityRequirements).toEqual(common)
+  })
+
   test('shows abilities as skills', () => {
     const capabilities = [{ name: 'research', description: 'Finds sources', version: '1' }]
     expect(withDetails({ capabilities }).skills).toEqual([

@@ -7,7 +7,7 @@ import {
   errorRow,
   toA2AError,
 } from '../../src/protocol/errors.ts'
-import { failureOf } from '../../src/protocol/failure.ts'
+import { failureOf, MemberFailed } from '../../src/protocol/failure.ts'
 
 describe('the table of errors', () => {
   test.each<[ErrorCode, number, number, string, string]>([
@@ -104,4 +104,17 @@ test.each([
   const { words } = failureOf(new Error(`${before}${key} at last`), withoutSecrets)
   expect(words.join()).toContain(kept)
   expect(words.join().replaceAll('[redacted]', '')).not.toContain('sk-')
+})
+
+test('a failure names the innermost member that failed, with the try of that member', () => {
+  const inner = new MemberFailed({ team: 'inner', member: 'leaf', attempt: 3 }, new Error('down'))
+  const outer = new MemberFailed({ team: 'outer', member: 'inner', attempt: 2 }, inner)
+  expect(failureOf(outer, withoutSecrets)).toEqual({
+    cause: 'agentThrew',
+    words: ['down'],
+    attempt: 3,
+    team: 'inner',
+    member: 'leaf',
+  })
+  expect(failureOf(new Error('down'), withoutSecrets, 2)).toMatchObject({ attempt: 2 })
 })

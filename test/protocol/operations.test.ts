@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import {
+  hasScope,
   isOperationName,
   isOperator,
   mayExplain,
   mustReachAgent,
   operationNames,
   operations,
+  scopeNames,
 } from '../../src/protocol/operations.ts'
 
 test('J003: there are eleven operations, in the order of the specification', () => {
@@ -86,3 +88,12 @@ test.each([
     )
   },
 )
+
+test('a credential that names agents alone has every scope with them but operator', () => {
+  const auth = { scopes: ['agent:a'] }
+  expect(scopeNames.filter((scope) => hasScope(auth, scope))).toEqual([
+    'tasks:read',
+    'tasks:write',
+    'push',
+  ])
+})

@@ -7,6 +7,7 @@ import {
   parseResult,
   parseStreamResponse,
   parseTask,
+  readCard,
 } from '../../src/protocol/schema.ts'
 
 const hello = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
@@ -399,6 +400,16 @@ describe('what a client receives', () => {
 
   test.each([null, {}, undefined])('a delete may answer %j', (answer) => {
     expect(parseResult('DeleteTaskPushNotificationConfig', answer)).toBeNull()
+  })
+
+  test('a peer’s scheme that says nothing is left out, one of a wrong type is a fault', () => {
+    const read = (openIdConnectUrl: unknown) => {
+      const scheme = { openIdConnectSecurityScheme: { openIdConnectUrl } }
+      return readCard({ name: 'a', securitySchemes: { scheme } }).securitySchemes
+    }
+    expect(read('https://a.example')).toHaveProperty('scheme')
+    expect(read('')).toEqual({})
+    expect(() => read(1)).toThrow('must be a string')
   })
 
   test('a card with gaps is borne, and a scheme of unknown shape left out', () => {
