@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import type { GuardContent, Guards, GuardVerdict } from '../../src/agents/guards/guard.ts'
 import { toUsageMetadata, traceExtension, usageOf } from '../../src/protocol/extensions.ts'
-import { userMessage } from '../../src/protocol/task.ts'
+import { textOf, userMessage } from '../../src/protocol/task.ts'
 import type { JsonObject } from '../../src/protocol/types.ts'
 import { createServer } from '../../src/server/index.ts'
 import { openSqliteStore } from '../../src/store/index.ts'
@@ -13,7 +13,7 @@ import type { SchedulerConfig, Step } from '../../src/team/config.ts'
 import { defineTeam } from '../../src/team/team.ts'
 import { type MemberScript, scripted } from '../../src/testing/member.ts'
 import { runTeam, type TeamRun } from '../../src/testing/run-team.ts'
-import { untilCancelled } from '../fixtures/members.ts'
+import { member, untilCancelled } from '../fixtures/members.ts'
 import { taskOf } from './scene.ts'
 
 const key = 'sk-abcd1234efgh5678ijkl9012mnop3456'
@@ -229,6 +229,26 @@ describe('guards of a team', () => {
     const heard = JSON.stringify(result.events)
     expect(heard).not.toContain(key)
     expect(heard).toContain('first: first [secret removed]')
+  })
+
+  test('let through as progress what a member says while it works, and not its answer', async () => {
+    const writer = member('writer', async function* (_text, turn) {
+      yield turn.status('TASK_STATE_WORKING', 'thinking')
+      yield turn.status('TASK_STATE_COMPLETED', 'the answer')
+    })
+    const team = defineTeam({
+      id: 'team',
+      name: 'Team',
+      agents: { writer },
+      scheduler: { type: 'workflow', steps: [{ agentId: 'writer' }] },
+      guards: { output: ['secrets'] },
+    })
+    const result = await run(team)
+    const said = result.events.flatMap((event) =>
+      'statusUpdate' in event ? textOf(event.statusUpdate.status.message?.parts ?? []) : [],
+    )
+    expect(new Set(said)).toEqual(new Set(['thinking', '']))
+    expect(result.text).toBe('the answer')
   })
 
   test('a blocked message is rejected before any member hears of it', async () => {

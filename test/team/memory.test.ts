@@ -4,6 +4,7 @@ import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/extensi
 import { textOf, userMessage, validateTaskId } from '../../src/protocol/task.ts'
 import type { Json, JsonObject, Message, Task } from '../../src/protocol/types.ts'
 import type { Step } from '../../src/team/config.ts'
+import { defineScheduler } from '../../src/team/schedulers/scheduler.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
 import { createInstantClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
@@ -116,6 +117,32 @@ describe('a member’s question', () => {
     expect(textOfStatus(await task.say('walls'))).toBe('a: which colour?')
     expect(textOfStatus(await task.say('red'))).toBe('b: which colour?')
     expect(answerOf(await task.say('blue'))).toBe('a:\na paints red\n\nb:\nb paints blue')
+    expect(a.asked).toEqual(['walls', 'red'])
+  })
+
+  test('that follows an answer gets no answer to another one', async () => {
+    const a = member('a', (_text, turn: Turn) => ask(turn, 'a: which colour?'))
+    const b = asker('b')
+    let turns = 0
+    // The second member is asked from the second turn on, and comes first then.
+    const late = defineScheduler<null>({
+      type: 'late',
+      create: () => ({
+        async schedule(run) {
+          const isFirst = ++turns === 1
+          await run.all([
+            async (group) => void (!isFirst && (await group.ask('b', run.message))),
+            async (group) => void (await group.ask('a', run.message)),
+          ])
+          return run.reply('done')
+        },
+      }),
+    })
+    const agents = { a, b }
+    const task = conversation(defineTeam({ id: 't', name: 't', agents, scheduler: late(null) }))
+    expect(textOfStatus(await task.say('walls'))).toBe('a: which colour?')
+    expect(textOfStatus(await task.say('red'))).toBe('b: which colour?')
+    expect(textOfStatus(await task.say('blue'))).toBe('a: which colour?')
     expect(a.asked).toEqual(['walls', 'red'])
   })
 

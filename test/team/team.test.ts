@@ -104,6 +104,9 @@ describe('AT-20: a team is checked when it is made', () => {
     const outside = new AgentManager()
     outside.registerWithId('inner', inner)
     expect(new Team(config('same', ['inner']), outside).config.id).toBe('same')
+    // Nor is a member of a team within, where it is another one that has the id.
+    outside.registerWithId('within', new Team(config('within', ['same']), managerOf('same')))
+    expect(new Team(config('same', ['within']), outside).config.id).toBe('same')
   })
 
   test.each([

@@ -95,6 +95,16 @@ describe('what is neither a yes nor a no', () => {
     ])
   })
 
+  test('goes to a loop: its first round is told', async () => {
+    const loop = { steps: [{ agentId: 'writer' }], until: 'false', maxIterations: 2 }
+    const team = flow(agents(), { name: 'rounds', loop }, approval('rounds'))
+    const run = await runFlow(team, 'x', 'more', 'yes')
+    expect(callsOf(run).slice(2)).toEqual([
+      '1@2#1.1 writer: x\n\nFeedback: more',
+      '1@2#2.1 writer: w(x\n\nFeedback: more)',
+    ])
+  })
+
   test('goes out of branches and loops to the step of an enclosing list', async () => {
     const inner = { branch: [{ steps: [approval('draft'), publish] }] }
     const loop = { loop: { steps: [inner], until: 'p(', maxIterations: 2 } }
@@ -163,6 +173,17 @@ describe('feedback among steps that go on at once', () => {
     const parallel = { parallel: [approval('draft'), approval('draft')] }
     const run = await runFlow(flow(agents(), draft, parallel), 'x', 'more', 'less', 'yes', 'yes')
     expect(callsOf(run)).toEqual(['1 writer: x', '1@2 writer: x\n\nFeedback: more\n\nless'])
+  })
+
+  test('to different steps goes to the first of them alone', async () => {
+    const fix = { name: 'fix', agentId: 'fixer' }
+    const parallel = { parallel: [approval('draft'), approval('fix')] }
+    const team = flow(agents(), draft, fix, parallel)
+    const run = await runFlow(team, 'x', 'more', 'less', 'yes', 'yes')
+    expect(callsOf(run).slice(2)).toEqual([
+      '1@2 writer: x\n\nFeedback: more',
+      '2@2 fixer: w(x\n\nFeedback: more)',
+    ])
   })
 
   test('goes out of a map', async () => {
