@@ -136,6 +136,24 @@ describe('a memory store', () => {
     expect(await kept(store, 'bob')).toHaveLength(7)
   })
 
+  test('counts values that came while the task ran once it has ended too', async () => {
+    const store = createMemoryStore({ maxBytes: 100_000 })
+    const of = (principal: string, bytes: number) => ({ principal, bytes })
+    for (let i = 0; i < 3; i += 1)
+      await store.commit([{ ...write(`ann ${i}`, { second: i }), ...of('ann', 10_000) }])
+    const running = write('bob 0', { state: 'TASK_STATE_WORKING', contextId: 'bob' })
+    await store.commit([
+      { ...running, ...of('bob', 100) },
+      { type: 'contextValue', scope, contextId: 'bob', key: 'k', value: 'v'.repeat(60_000) },
+    ])
+    await store.commit([
+      { ...write('bob 0', { expectedVersion: 1, contextId: 'bob' }), ...of('bob', 100) },
+    ])
+    await store.commit([{ ...write('bob 1', { contextId: 'bob' }), ...of('bob', 20_000) }])
+    expect(await kept(store, 'ann')).toHaveLength(3)
+    expect(await kept(store, 'bob')).toEqual([])
+  })
+
   test('drops what others keep where the values of a context with a running task are too much', async () => {
     const store = createMemoryStore({ maxBytes: 100_000 })
     await flood(store, 'ann', 5)
