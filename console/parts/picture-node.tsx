@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { GraphNode } from '../../src/console/api.ts'
+import { hasNoMember } from '../../src/shared/graph-walk.ts'
 import type { PlacedNode } from '../logic/layout.ts'
 import type { Light } from '../logic/light.ts'
 import { guardTitle, lineOf, nodeTitle, toneOf } from '../logic/picture-words.ts'
@@ -137,6 +138,6 @@ function Shields({
   )
 }
 
-function isMember({ kind }: GraphNode): boolean {
-  return kind !== 'branch' && kind !== 'join' && kind !== 'approval' && kind !== 'caller'
+function isMember(node: GraphNode): boolean {
+  return node.kind !== 'caller' && !hasNoMember(node)
 }

@@ -7,7 +7,7 @@
 interface WalkNode {
   readonly id: string
   readonly kind: string
-  /** Who does the step; the node's id where it is absent. */
+  /** Who does the step; absent where it asks no member, and where the node is no step but the member of its id. */
   readonly member?: string
   /** Where the step stands among the others. */
   readonly step?: string
@@ -42,13 +42,15 @@ interface Visit extends NodeArrival {
 /** As many visits as are looked at. */
 const maxVisits = 512
 
-/** The kinds of steps that are no member: a log may pass them in silence. */
-const silent: ReadonlySet<string> = new Set(['approval', 'branch', 'join'])
+/** Whether a node is a step that asks no member: a log may pass it in silence. */
+export function hasNoMember({ step, member }: Pick<WalkNode, 'step' | 'member'>): boolean {
+  return step !== undefined && member === undefined
+}
 
 /** Begins a way through a graph. */
 export function createWalk({ nodes, edges }: WalkGraph): GraphWalk {
   const last = new Map<string, Visit>()
-  const silentIds = new Set(nodes.flatMap(({ id, kind }) => (silent.has(kind) ? [id] : [])))
+  const silentIds = new Set(nodes.filter(hasNoMember).map(({ id }) => id))
   let count = 0
 
   /** What has come to the origins of a node since it was last visited itself. */

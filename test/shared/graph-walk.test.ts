@@ -12,7 +12,10 @@ function graphOf(edges: string) {
   const pairs = edges.split(' ').map((edge) => edge.split('>'))
   const ids = [...new Set(pairs.flat())]
   return {
-    nodes: ids.map((id) => ({ id, kind: /^(join|branch|approval)/.exec(id)?.[0] ?? 'function' })),
+    nodes: ids.map((id) => {
+      const kind = /^(join|branch|approval)/.exec(id)?.[0]
+      return kind ? { id, kind, step: id } : { id, kind: 'function' }
+    }),
     edges: pairs.map(([from = '', to = '']) => ({ from, to })),
   }
 }
