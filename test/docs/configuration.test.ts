@@ -4,7 +4,9 @@ import { parse } from 'smol-toml'
 import { describe, expect, test } from 'vitest'
 import { fillKeys, tablesIn } from '../../scripts/configuration/page.ts'
 import { type Form, type KeySchema, tablesOf } from '../../scripts/configuration/tables.ts'
+import { builtIns } from '../../src/agents/guards/built-in.ts'
 import { toConfigJsonSchema } from '../../src/app/config/load.ts'
+import { stepKinds } from '../../src/app/config/steps.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -93,4 +95,22 @@ function toTablePath(path: string): string {
       '$1',
     )
     .replace(/^(agents\.guards)\.output(?=\.)/, '$1.input')
+}
+
+describe('the tables of the guides', () => {
+  test('have every built-in guard', () => {
+    const rows = rowsOf('docs/guides/guards.md')
+    const missing = Object.keys(builtIns).filter((name) => !rows.includes(`"${name}"`))
+    expect(missing).toEqual([])
+  })
+
+  test('have every kind of workflow step', () => {
+    const rows = rowsOf('docs/guides/workflows.md')
+    expect(stepKinds.filter((kind) => !rows.includes(`| \`${kind}\` |`))).toEqual([])
+  })
+})
+
+function rowsOf(path: string): string {
+  const lines = read(path).split('\n')
+  return lines.filter((line) => line.startsWith('|')).join('\n')
 }
