@@ -1,5 +1,5 @@
 import { A2AError } from '../../protocol/errors.ts'
-import { backoffMs, wait } from '../../shared/async.ts'
+import { backoffMs, retry, wait } from '../../shared/async.ts'
 import { TasksLocked, taskIdOf } from '../documents.ts'
 import { refusalOf } from '../size-limits.ts'
 import type { StoreHealth, WriteResult } from '../store.ts'
@@ -196,29 +196,29 @@ export class Commits {
    * answered is known again. Once it has been away for so long, each further group is tried once.
    */
   async #write(lines: readonly WriteLine[]): Promise<readonly WriteResult[]> {
-    const { signal } = this.#closing
+    const { clock } = this.#db
     const replica = this.#db.replica()
     let isRepeated = false
     let collisions = 0
-    for (let failures = 1; ; failures++) {
-      try {
-        const turn = { replica, isRepeated }
-        const results = await this.#attempt(() => this.#writeLines(lines, turn))
-        this.#awaySince = undefined
-        return results
-      } catch (error) {
-        if (isBroken(error)) {
-          isRepeated = true
-          this.#fail(error)
-          if (this.#isAwayTooLong()) throw error
-        } else if (isLockTimeout(error)) {
-          // The attempt that got no answer may have stored the group, or still holds the lock: the next one finds out.
-          if (!isRepeated) throw error
-          if (this.#isAwayTooLong()) throw toDatabaseError('write', error)
-        } else if (!isCollision(error) || ++collisions > maxCollisions) throw error
-        await wait(this.#db.clock, backoffMs(failures, retryBackoff), signal)
-      }
+    const write = async (): Promise<readonly WriteResult[]> => {
+      const turn = { replica, isRepeated }
+      return this.#attempt(() => this.#writeLines(lines, turn))
     }
+    const delay = (error: unknown, failures: number): number | undefined => {
+      if (isBroken(error)) {
+        isRepeated = true
+        this.#fail(error)
+        if (this.#isAwayTooLong()) return undefined
+      } else if (isLockTimeout(error)) {
+        // The attempt that got no answer may have stored the group, or still holds the lock: the next one finds out.
+        if (!isRepeated) return undefined
+        if (this.#isAwayTooLong()) throw toDatabaseError('write', error)
+      } else if (!isCollision(error) || ++collisions > maxCollisions) return undefined
+      return backoffMs(failures, retryBackoff)
+    }
+    const results = await retry(write, { clock, signal: this.#closing.signal, delay })
+    this.#awaySince = undefined
+    return results
   }
 
   /**
