@@ -97,9 +97,9 @@ const endpoint = tableOf(endpointRows, { approval })
 /** `[[agents.mcp_servers]]`: tool servers of an OpenAI agent. */
 const mcpSchema: z.ZodType<McpServerConfig> = z.union([program, endpoint])
 
-type Auth<Type> = Extract<AgentAuth, { readonly type: Type }>
+type AuthBy<Type> = Extract<AgentAuth, { readonly type: Type }>
 
-const apiKeyRows: Rows<Auth<'api_key'>> = {
+const apiKeyRows: Rows<AuthBy<'api_key'>> = {
   type: row.any({ required: true, examples: ['api_key'] }, 'An API key in a header.'),
   key: row.text(
     { required: true, examples: [fromVariable('REVIEWER_KEY')] },
@@ -113,7 +113,7 @@ const apiKeyRows: Rows<Auth<'api_key'>> = {
 
 const apiKey = tableOf(apiKeyRows, { type: z.literal('api_key') })
 
-const bearerRows: Rows<Auth<'bearer'>> = {
+const bearerRows: Rows<AuthBy<'bearer'>> = {
   type: row.any({ required: true, examples: ['bearer'] }, 'A token in the `Authorization` header.'),
   token: row.text(
     { required: true, examples: [fromVariable('REVIEWER_TOKEN')] },
@@ -123,7 +123,7 @@ const bearerRows: Rows<Auth<'bearer'>> = {
 
 const bearer = tableOf(bearerRows, { type: z.literal('bearer') })
 
-const oauth2Rows: Rows<Auth<'oauth2'>> = {
+const oauth2Rows: Rows<AuthBy<'oauth2'>> = {
   type: row.any(
     { required: true, examples: ['oauth2'] },
     'OAuth 2 client credentials: tokens are fetched, and fetched again before they end. Not for the protocol `openai`.',
@@ -148,12 +148,12 @@ const oauth2Rows: Rows<Auth<'oauth2'>> = {
 
 const oauth2 = tableOf(oauth2Rows, { type: z.literal('oauth2') })
 
-type Kind = z.core.$ZodTypeDiscriminable
+type OneOfSeveral = z.core.$ZodTypeDiscriminable
 
 /** `[agents.auth]`: how Corral proves itself to the agent. */
 const agentAuthSchema: z.ZodType<AgentAuth> = z
   // Each has its `type`, which the compiler does not see.
-  .discriminatedUnion('type', [apiKey, bearer, oauth2] as [Kind, ...Kind[]])
+  .discriminatedUnion('type', [apiKey, bearer, oauth2] as [OneOfSeveral, ...OneOfSeveral[]])
   .transform((auth) => auth as AgentAuth) // one of the three
 
 /** Keys that are settings; any others may stand beside them. They are read where an agent becomes one of its kind. */

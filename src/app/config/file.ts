@@ -17,14 +17,8 @@ const dollars = numberLike.refine((price) => price >= 0, 'must be US dollars, a 
 
 /** `[prices."model"]`. */
 const priceRows: Rows<ModelPrice> = {
-  input: row.number(
-    { required: true, examples: [2] },
-    'US dollars per million tokens of input.',
-  ),
-  output: row.number(
-    { required: true, examples: [8] },
-    'US dollars per million tokens of output.',
-  ),
+  input: row.number({ required: true, examples: [2] }, 'US dollars per million tokens of input.'),
+  output: row.number({ required: true, examples: [8] }, 'US dollars per million tokens of output.'),
   cachedInput: row.number(
     { examples: [0.5] },
     'US dollars per million tokens of input that the service had in its cache; as much as `input` if absent.',

@@ -9,20 +9,10 @@ import type { Unplaced } from './locate.ts'
 export const filledText: z.ZodType<string, string> = z.string().min(1, 'must not be empty')
 
 /** A table of texts under names of one's own. */
-export const words: z.ZodType<Record<string, string>, Record<string, string>> = z.record(
+const words: z.ZodType<Record<string, string>, Record<string, string>> = z.record(
   z.string(),
   z.string(),
 )
-
-/** One of some words, case aside; the published schema shows these and other spellings in use. */
-export function word<const T extends string>(
-  words: readonly T[],
-  spellings: readonly string[],
-): z.ZodType<T> {
-  const lower = (value: unknown): unknown =>
-    typeof value === 'string' ? value.toLowerCase() : value
-  return z.preprocess(lower, z.enum(words)).meta({ type: 'string', enum: [...words, ...spellings] })
-}
 
 const mustBeNumber = 'must be a number, such as 3 or 0.5'
 
@@ -123,6 +113,16 @@ function schemaOf(row: KeyRow, own: OwnSchemas<Fields>): z.ZodType {
   if (kind === 'choices') return z.array(z.enum(choicesOf(row)))
   if (kind === 'count') return max === undefined ? z.int().min(min) : z.int().min(min).max(max)
   return simple[kind]
+}
+
+/** One of some words, case aside; the published schema shows these and other spellings in use. */
+function word<const T extends string>(
+  words: readonly T[],
+  spellings: readonly string[],
+): z.ZodType<T> {
+  const lower = (value: unknown): unknown =>
+    typeof value === 'string' ? value.toLowerCase() : value
+  return z.preprocess(lower, z.enum(words)).meta({ type: 'string', enum: [...words, ...spellings] })
 }
 
 type WithFacts = 'table' | 'tables' | 'word' | 'choice' | 'choices' | 'count'

@@ -99,7 +99,7 @@ export const joinRows: Rows<Exclude<Join, Rule<unknown>>> = {
 }
 
 /** `join`. */
-export const joinRow = row.rule(
+export const joinRow: KeyRow = row.rule(
   {
     of: joinRows,
     examples: ['For: {{ steps.pro.text }} Against: {{ steps.con.text }}', { agent_id: 'reviewer' }],
