@@ -51,3 +51,15 @@ test('a turn reads no more tasks of its context than it has messages to give, an
   await say('one', 'first')
   expect(asked).toMatchObject([{ contextId: 'c', limit: 4, counted: false }])
 })
+
+test('a turn that wants any number of messages reads the last fifty tasks', async () => {
+  const memory = createMemoryStore()
+  const asked: TaskListFilter[] = []
+  const list: Store['list'] = (filter) => {
+    asked.push(filter)
+    return memory.list(filter)
+  }
+  const say = await hear(1_000, { ...memory, list })
+  await say('one', 'first')
+  expect(asked).toMatchObject([{ contextId: 'c', limit: 50 }])
+})

@@ -109,6 +109,20 @@ describe('a trace', () => {
     expect(JSON.stringify([events, await sent.task()])).not.toContain('secret plan')
   })
 
+  test('is not written once the turn is over', async () => {
+    const late = defineAgent({ name: 'late' }, async function* (_message, turn) {
+      try {
+        yield turn.ask('Which?')
+      } finally {
+        turn.trace({ kind: 'late' })
+      }
+    })
+    const { engine, store } = createEngineFor(late)
+    const { id } = taskOf(await ask(engine, 'go'))
+    await expect.poll(() => engine.live()).toBe(0)
+    expect((await store.records(id, 0)).map(({ kind }) => kind)).not.toContain('trace')
+  })
+
   test('is shown to those who watch with it, in its place', async () => {
     const { engine, scope } = createEngineFor(agent)
     const { id } = taskOf(await ask(engine, 'go'))

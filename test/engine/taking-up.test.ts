@@ -233,3 +233,23 @@ test('a large task that is held apart, and then waits for a slot, goes on when i
   leave.resolve()
   await expect.poll(state).toBe('TASK_STATE_COMPLETED')
 })
+
+test('a second trial waits until the process has lived for five seconds, not for five more', () => {
+  const clock = createFakeClock()
+  const suspects = new Suspects(clock)
+  let starts = 0
+  clock.advance(3_000)
+  suspects.add({
+    id: 'a',
+    deaths: { total: 3, silent: 3, alone: 1 },
+    died: false,
+    start: () => ++starts > 0,
+    survivedTrial: () => true,
+    giveUp() {},
+  })
+  clock.advance(1_999)
+  expect(starts).toBe(0)
+  clock.advance(1)
+  expect(starts).toBe(1)
+  suspects.close()
+})

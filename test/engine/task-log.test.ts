@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { Task } from '../../src/protocol/types.ts'
+import { createDeferred } from '../../src/shared/async.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { faulty } from '../fixtures/faulty-store.ts'
-import { ask, createEngineFor, taskOf } from './scene.ts'
+import { ask, createEngineFor, message, taskOf } from './scene.ts'
 
 const limits = { maxTaskBytes: 20_000, maxTaskEvents: 10, maxContextBytes: 1_000 }
 
@@ -147,6 +148,26 @@ describe('the values of a context', () => {
     const { engine } = createEngineFor(keeper, { limits })
     expect(reasonOf(taskOf(await ask(engine, 'a 1001')))).toContain('more than 1000 bytes')
   })
+})
+
+test('a chunk of an artifact that was taken away from outside fails the task alone', async () => {
+  const go = createDeferred<void>()
+  const agent = defineAgent({ name: 'Writer' }, async function* (_message, turn) {
+    yield turn.artifact(artifact)
+    yield turn.artifact({ ...artifact, artifactId: 'b' })
+    await go.promise
+    yield turn.artifact(artifact, { append: true })
+  })
+  const { engine, scope } = createEngineFor(agent)
+  const sent = await engine.send(message('go'), {})
+  const { id } = await sent.task()
+  await expect.poll(async () => (await engine.get(id, scope)).artifacts).toHaveLength(2)
+  const { artifacts: _, ...task } = await engine.get(id, scope)
+  await engine.tasksOf(scope).update({ ...task, artifacts: [] })
+  go.resolve()
+  const answer = taskOf(await sent.answer.wait())
+  expect(answer.status.state).toBe('TASK_STATE_FAILED')
+  expect(reasonOf(answer)).toBe('Chunk of unknown artifact a')
 })
 
 function bigTask(): Task {
