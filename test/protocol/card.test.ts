@@ -93,6 +93,16 @@ describe('a rendered card', () => {
     ])
   })
 
+  test('tells the schema of its answers for each ability where there are no skills', () => {
+    const outputSchema = { type: 'object' }
+    expect(withDetails({ outputSchema }).capabilities.extensions).toMatchObject([
+      {
+        uri: skillSchemasExtension,
+        params: { 'creative-writing': { outputSchema }, research: { outputSchema } },
+      },
+    ])
+  })
+
   test('A016: shows no patch level of the protocol', () => {
     const versions = renderCard(info, surroundings).supportedInterfaces.map(
       (i) => i.protocolVersion,

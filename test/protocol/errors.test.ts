@@ -118,3 +118,9 @@ test('a failure names the innermost member that failed, with the try of that mem
   })
   expect(failureOf(new Error('down'), withoutSecrets, 2)).toMatchObject({ attempt: 2 })
 })
+
+test('of several errors at once the first is told, as a cause is', () => {
+  const all = new AggregateError([new Error('no route'), new Error('refused')], 'cannot connect')
+  const { words } = failureOf(new Error('down', { cause: all }), withoutSecrets)
+  expect(words).toEqual(['down', 'AggregateError: cannot connect', 'no route'])
+})
