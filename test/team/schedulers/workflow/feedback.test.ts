@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { textOf } from '../../../../src/protocol/task.ts'
 import type { StepScope } from '../../../../src/team/config.ts'
 import { runTeam } from '../../../../src/testing/index.ts'
 import { member } from '../../../fixtures/members.ts'
@@ -93,6 +94,17 @@ describe('what is neither a yes nor a no', () => {
       '1@2.1.1 writer: x\n\nFeedback: more',
       '1@2.1.2 fixer: w(x\n\nFeedback: more) [more]',
     ])
+  })
+
+  test('leaves the first step in touch with the caller', async () => {
+    const heard: string[] = []
+    const writer = member('w', async (text, turn) => {
+      heard.push(textOf((await turn.conversation(10)).flatMap(({ parts }) => parts)))
+      return `w(${text})`
+    })
+    await runFlow(flow({ ...agents(), writer }, draft, approval('draft')), 'x', 'more', 'yes')
+    expect(heard[0]).toBe('')
+    expect(heard[1]).toContain('Good?')
   })
 
   test('goes to a loop: its first round is told', async () => {
