@@ -44,10 +44,13 @@ export function describeFaults(under: StoreUnderTest): void {
     })
   })
 
-  test('a write that is too large is refused alone', async () => {
+  test.each([
+    ['', 'x'.repeat(50_000)],
+    [' in bytes, not in characters,', '€'.repeat(20_000)],
+  ])('a write that is too large%s is refused alone', async (_how, result) => {
     const store = await under.open({ maxTaskBytes: 100_000 })
     const big = write('big', { records: 3 })
-    const large = { ...big, records: big.records.map(enlarged) }
+    const large = { ...big, records: big.records.map(({ seq }) => enlarged(seq, result)) }
     const results = await store.commit([write('a'), large, write('b')])
     expect(results).toEqual([{ version: 1 }, { refused: expect.any(String) }, { version: 1 }])
     expect(results[1]).toEqual({ refused: expect.stringContaining('100000 bytes') })
@@ -130,6 +133,6 @@ function spoilt(sample: TaskWrite, name: string): TaskWrite {
   return { ...sample, records }
 }
 
-function enlarged({ seq }: LogRecord): LogRecord {
-  return { seq, kind: 'step', turn: 1, name: 'read', result: 'x'.repeat(50_000) }
+function enlarged(seq: number, result: string): LogRecord {
+  return { seq, kind: 'step', turn: 1, name: 'read', result }
 }
