@@ -227,6 +227,18 @@ describe('a limit in money', () => {
     expect(server.requests.length).toBeLessThanOrEqual(7)
   })
 
+  test('of a team without prices goes by those of the team around it', async () => {
+    const m = costly('m', { model: 'test', inputTokens: 1_000_000 })
+    const steps = [{ agentId: 'm' }, { agentId: 'm' }] as const
+    const inner = defineTeam({
+      ...{ id: 'inner', name: 'inner', agents: { m }, budget: { maxCostUsd: 1 } },
+      scheduler: { type: 'workflow', steps },
+    })
+    const outer = workflow({ inner }, [{ agentId: 'inner' }])
+    await expect(runTurn(outer, createTurn('x'))).rejects.toMatchObject({ code: 'processingError' })
+    expect(m.asked).toHaveLength(1)
+  })
+
   test('is kept over questions to the user, and counts nothing twice', async () => {
     const { agent: boss, server } = await model('boss', (_, count) =>
       count < 3
