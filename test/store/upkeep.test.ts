@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { Upkeep } from '../../src/store/upkeep.ts'
+import { toTimestamp } from '../../src/shared/clock.ts'
+import { floorsAt, isDue, Upkeep } from '../../src/store/upkeep.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 
 test('retention that fails because the store cannot write goes on a minute later', async () => {
@@ -22,4 +23,15 @@ test('retention that fails because the store cannot write goes on a minute later
   expect(steps).toBe(3)
   upkeep.stop()
   expect(clock.pending()).toEqual([])
+})
+
+test.each([
+  ['finished', { finished: true, waiting: false }],
+  ['waiting', { finished: false, waiting: true }],
+])('a %s task stays until it is older than it may be', (_kind, task) => {
+  const now = Date.UTC(2025, 0, 2)
+  const floors = floorsAt(now, { maxAgeMs: 1_000, maxWaitingMs: 1_000 })
+  const isDueAt = (ms: number) => isDue({ ...task, timestamp: toTimestamp(ms) }, floors, 0)
+  expect(isDueAt(now - 1_000)).toBe(false)
+  expect(isDueAt(now - 1_001)).toBe(true)
 })
