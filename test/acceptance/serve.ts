@@ -5,7 +5,7 @@ import type { HttpReply } from '../../src/bindings/http.ts'
 import { type Listening, listen } from '../../src/server/node/run.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 import { createServer, type Server } from '../../src/server/server.ts'
-import { patient } from '../support/postgres.ts'
+import { patient } from '../support/patient.ts'
 
 /** A server that listens on a free port until the test ends. */
 export interface Served extends Listening {

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskChange } from '../../src/console/api.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
-import { describePostgres, patient, usePostgres } from '../support/postgres.ts'
+import { patient } from '../support/patient.ts'
+import { describePostgres, usePostgres } from '../support/postgres.ts'
 import { as, openScene, type Scene } from './scene.ts'
 
 /** The changes that a page hears of, as they come. */

@@ -8,7 +8,8 @@ import { type Talk, type Wild, wiresOf } from '../contracts/binding.ts'
 import type { SharedStore } from '../contracts/feed/world.ts'
 import { openPostgresWorld } from '../store/postgres/world.ts'
 import type { CuttingProxy } from '../support/cutting-proxy.ts'
-import { patient, type TestDatabase } from '../support/postgres.ts'
+import { patient } from '../support/patient.ts'
+import type { TestDatabase } from '../support/postgres.ts'
 
 /** A server among those that share a database, behind a proxy of its own. */
 export interface Replica {

@@ -5,7 +5,8 @@ import { createServer, type Server, type ServerOptions } from '../../src/server/
 import { createDeferred } from '../../src/shared/async.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
-import { describePostgres, patient, usePostgres } from '../support/postgres.ts'
+import { patient } from '../support/patient.ts'
+import { describePostgres, usePostgres } from '../support/postgres.ts'
 
 describePostgres('a server among replicas', () => {
   const database = usePostgres()

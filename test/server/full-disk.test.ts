@@ -11,7 +11,8 @@ import { createScriptedAgent } from '../conformance/agent.ts'
 import { wiresOf } from '../contracts/binding.ts'
 import { write } from '../contracts/store/samples.ts'
 import { drivers } from '../store/sqlite/drivers.ts'
-import { describePostgres, patient, usePostgres } from '../support/postgres.ts'
+import { patient } from '../support/patient.ts'
+import { describePostgres, usePostgres } from '../support/postgres.ts'
 import { describeMounts, mountReadOnly, mountSmall, type SmallDisk } from '../support/small-disk.ts'
 
 /** Where root runs the tests, PostgreSQL runs as this user. */

@@ -3,7 +3,8 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { createServer, type Server } from '../../src/server/index.ts'
 import { createDeferred, type Deferred } from '../../src/shared/async.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
-import { describePostgres, patient, usePostgres } from '../support/postgres.ts'
+import { patient } from '../support/patient.ts'
+import { describePostgres, usePostgres } from '../support/postgres.ts'
 
 /** A replica with an agent that others can go on with, and one whose turns only it can end. */
 interface Replica {

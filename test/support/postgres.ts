@@ -26,9 +26,6 @@ export async function postgresUrl(): Promise<string> {
   return answer
 }
 
-/** Limits of servers on PostgreSQL whose tests must pass on a busy machine too: nothing is rejected because it is slow. */
-export const patient = { maxCommitWaitMs: 0, maxLoopLagMs: 0 } as const
-
 let schemas = 0
 
 /** The name of a schema that is not there yet. */

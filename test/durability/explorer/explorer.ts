@@ -8,7 +8,7 @@ import { createDeferred } from '../../../src/shared/async.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { Store, Write } from '../../../src/store/store.ts'
 import { type Fault, faulty } from '../../fixtures/faulty-store.ts'
-import { patient } from '../../support/postgres.ts'
+import { patient } from '../../support/patient.ts'
 import { createLedger, type Ledger, type Notes } from './ledger.ts'
 
 /**

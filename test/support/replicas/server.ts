@@ -3,7 +3,8 @@ import type { HttpHandler } from '../../../src/bindings/http.ts'
 import type { ServerOptions } from '../../../src/server/options.ts'
 import { createServer as createAlone, type Server } from '../../../src/server/server.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
-import { patient, postgresUrl } from '../postgres.ts'
+import { patient } from '../patient.ts'
+import { postgresUrl } from '../postgres.ts'
 
 export * from '../../../src/server/server.ts'
 
