@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { built } from '../support/built.ts'
 
 let directory = ''
 beforeEach(async () => {
@@ -12,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }))
 
 const script = `
-import { loadModuleAgent } from ${JSON.stringify(new URL('../../dist/agents/index.js', import.meta.url).href)}
+import { loadModuleAgent } from ${JSON.stringify(built('agents/index.js').href)}
 const [endpoint, directory] = process.argv.slice(1)
 const config = { id: 'm', name: 'M', endpoint, protocol: 'module' }
 const agent = await loadModuleAgent(config, directory).catch((error) => error)

@@ -9,9 +9,10 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { createDeferred } from '../../src/shared/async.ts'
 import { loadConfig, serveConfig } from '../../src/team/index.ts'
+import { built } from '../support/built.ts'
 
 /** The built command; `npm test` builds it first. */
-export const main: string = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+export const main: string = fileURLToPath(built('cli/main.js'))
 
 /** What became of a process. */
 export interface Ended {

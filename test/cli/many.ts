@@ -1,3 +1,4 @@
+import { built } from '../support/built.ts'
 import { type Ended, startProcess } from './corral.ts'
 
 /** One run of the command. */
@@ -22,7 +23,7 @@ export async function corralMany(
   }
 }
 
-const program = new URL('../../dist/cli/program.js', import.meta.url)
+const program = built('cli/program.js')
 
 const script = `
 import { text } from 'node:stream/consumers'

@@ -2,9 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type * as Client from '../../src/client/index.ts'
+import { built } from '../support/built.ts'
 import { doneTask, serveAgent } from './agent.ts'
 
 /** What the test uses of esbuild, which tsx brings along. */
@@ -15,11 +16,10 @@ interface Esbuild {
   }>
 }
 
-const root = join(import.meta.dirname, '..', '..')
 const require = createRequire(import.meta.url)
 const { build } = createRequire(require.resolve('tsx'))('esbuild') as Esbuild // its public face
 /** The client as it is published; `npm test` builds it first. */
-const entry = join(root, 'dist/client/index.js')
+const entry = fileURLToPath(built('client/index.js'))
 let folder = ''
 
 beforeAll(async () => {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/function.ts'
 import { A2AClient } from '../../../src/client/client.ts'
@@ -20,6 +21,7 @@ import type { Json, SendMessageResponse, StreamResponse } from '../../../src/pro
 import { bearer } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { createResolver } from '../../network/resolver.ts'
+import { built } from '../../support/built.ts'
 import { serveAgent } from '../serving.ts'
 
 async function serveEvaluator(over: Partial<EvaluatorOptions> = {}) {
@@ -307,7 +309,7 @@ describe('the evaluator with several callers', () => {
     for (let i = 0; i < 300; i++)
       await cp(join(archive, evaluation_id), join(archive, `copy-${i}`), { recursive: true })
     // The built command: a loader of TypeScript may open that many files itself.
-    const main = join(import.meta.dirname, '../../../dist/cli/main.js')
+    const main = fileURLToPath(built('cli/main.js'))
     const list = `ulimit -n 200; exec ${process.execPath} ${main} eval list --json --dir ${archive}`
     const { evaluations } = JSON.parse(execFileSync('sh', ['-c', list], { encoding: 'utf8' }))
     expect(evaluations).toHaveLength(301)
