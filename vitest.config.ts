@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { patiently } from './test/support/limits.ts'
 import { replicas } from './test/support/replicas/config.ts'
+import { quickTests } from './test/support/tiers.ts'
 
 /** Lets threads begin in a TypeScript file, here and in the processes that tests start. */
 const threads = `--import=${new URL('scripts/threads.mjs', import.meta.url)}`
@@ -14,6 +16,9 @@ const withPrograms = [
   'test/examples/cookbook/crash-resume.test.ts',
 ]
 
+/** `npm run test:quick`: what starts no program and needs no database, found by what the files import. */
+const quick = isReplicated ? [] : quickTests(source('.'), 'test', 'console/test')
+
 /** Examples import Corral as its users do; here that is the source. */
 const alias = [
   { find: /^corral$/, replacement: source('./src/index.ts') },
@@ -22,12 +27,11 @@ const alias = [
 
 /** What all tests have in common. */
 export const common = {
-  globalSetup: ['test/support/postgres-setup.ts'],
   // Limits only for what never happens: tests wait for events, and a machine with other work to do takes ten times as
   // long for them. A test has a limit of its own only where it needs more.
-  testTimeout: 180_000,
-  hookTimeout: 180_000,
-  expect: { poll: { timeout: 90_000, interval: 20 } },
+  testTimeout: patiently(180_000),
+  hookTimeout: patiently(180_000),
+  expect: { poll: { timeout: patiently(90_000), interval: 20 } },
   pool: 'forks',
   execArgv: [threads],
   env: { NODE_OPTIONS: threads },
@@ -35,6 +39,8 @@ export const common = {
 
 /** What only the whole run can say. */
 export const whole = {
+  globalSetup: ['test/support/processes-setup.ts', 'test/support/postgres-setup.ts'],
+  teardownTimeout: patiently(60_000),
   // What servers write to stderr is worth seeing where a test fails.
   silent: 'passed-only',
   // One fewer than the cores, the usual choice, leaves half of a two-core machine idle.
@@ -46,20 +52,36 @@ export default defineConfig({
     ...whole,
     projects: [
       {
+        test: {
+          ...common,
+          name: 'quick',
+          include: quick,
+          alias,
+          // Loading the source anew for each file would take longer than the tests.
+          isolate: false,
+          setupFiles: ['test/support/no-programs.ts'],
+        },
+      },
+      {
         ...(isReplicated && { plugins: replicas.plugins ?? [] }),
         test: {
           ...common,
           name: 'together',
           include: ['test/**/*.test.ts', 'console/test/*.test.ts'],
-          exclude: [...withPrograms, 'test/*.test.ts'],
+          exclude: [...withPrograms, ...quick, 'test/*.test.ts'],
           alias,
-          // Loading the source anew for each file would take longer than the tests.
           isolate: false,
           ...(isReplicated && { setupFiles: [replicas.setupFile] }),
         },
       },
       {
-        test: { ...common, name: 'apart', include: [...withPrograms, 'test/*.test.ts'], alias },
+        test: {
+          ...common,
+          name: 'apart',
+          include: [...withPrograms, 'test/*.test.ts'],
+          exclude: quick,
+          alias,
+        },
       },
     ],
   },

@@ -51,7 +51,9 @@ const isRoot = process.getuid?.() === 0
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const original = options.from === 'debian' ? debianFolder : nativeFolder
   if (original === undefined) throw new Error('There is no PostgreSQL for this platform')
-  const folder = await mkdtemp(join(tmpdir(), 'corral-postgres-'))
+  // Its environment is not that of the tests, so the folder has the mark of their run.
+  const { CORRAL_TEST_RUN: run = 'corral' } = process.env
+  const folder = await mkdtemp(join(tmpdir(), `${run}-postgres-`))
   try {
     const place = await prepare(folder, original, options.standbyOf)
     if (options.tls) await writeTls(place, options.tls)

@@ -12,7 +12,7 @@ declare module 'vitest' {
 let started: Promise<PostgresServer> | undefined
 let door: Server | undefined
 
-/** One PostgreSQL for all test files; whoever runs none that needs it does not wait for it. */
+/** One PostgreSQL for the test files of all projects, started when the first of them asks for it. */
 export async function setup(project: TestProject): Promise<void> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
