@@ -5,7 +5,7 @@ import { replicas } from './test/support/replicas/config.ts'
 import { quickTests } from './test/support/tiers.ts'
 
 /** Lets threads begin in a TypeScript file, here and in the processes that tests start. */
-const threads = `--import=${new URL('scripts/threads.mjs', import.meta.url)}`
+const threads = `--import=${new URL('test/support/threads.mjs', import.meta.url)}`
 /** `REPLICAS=3 npx vitest run test/acceptance test/conformance`: against three servers that share a PostgreSQL. */
 const isReplicated = process.env.REPLICAS !== undefined
 
@@ -39,7 +39,7 @@ export const common = {
 
 /** What only the whole run can say. */
 export const whole = {
-  globalSetup: ['test/support/processes-setup.ts', 'test/support/postgres-setup.ts'],
+  globalSetup: ['processes', 'postgres', 'threads'].map((name) => `test/support/${name}-setup.ts`),
   teardownTimeout: patiently(60_000),
   // What servers write to stderr is worth seeing where a test fails.
   silent: 'passed-only',

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { patiently } from './test/support/limits.ts'
 import { replicas } from './test/support/replicas/config.ts'
 import { common, whole } from './vitest.config.ts'
 
@@ -16,7 +17,7 @@ export default defineConfig({
           ...common,
           name: 'slow',
           include: ['test-slow/**/*.test.ts'],
-          testTimeout: 900_000,
+          testTimeout: patiently(900_000),
         },
       },
       {

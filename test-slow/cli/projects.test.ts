@@ -9,12 +9,10 @@ describe('every project of corral init installs the package, passes its test, st
   let home: PackedHome
   beforeAll(async () => {
     home = await packHome()
-  }, 180_000)
-  afterAll(() => home.remove(), 180_000)
+  })
+  afterAll(() => home.remove())
 
-  test.each(thorough(halfOfThem, projectForms))(
-    '$language, $kind, $answers',
-    (form) => home.prove(form),
-    180_000,
+  test.each(thorough(halfOfThem, projectForms))('$language, $kind, $answers', (form) =>
+    home.prove(form),
   )
 })

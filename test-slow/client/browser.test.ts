@@ -20,7 +20,7 @@ let bundle: ClientBundle
 
 beforeAll(async () => {
   bundle = await bundleClient(root, readFileSync(join(import.meta.dirname, 'page.ts'), 'utf8'))
-}, 120_000)
+})
 
 test('the bundle has nothing of Node in it', () => {
   expect(bundle.modules.some((file) => file.endsWith('/client/fetch.js'))).toBe(true)
@@ -36,11 +36,11 @@ test('every name of the client and the vocabulary can be bundled, and the client
   expect(gzippedBytes).toBeLessThan(limits.browser)
 })
 
-describe.skipIf(!browserPath)('the client in a browser', { timeout: 120_000 }, () => {
+describe.skipIf(!browserPath)('the client in a browser', () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await openBrowser()
-  }, 120_000)
+  })
   afterAll(() => browser?.close())
 
   /** A page of the agent's own server, whose connections can be cut. */

@@ -3,6 +3,5 @@ import { checkUsage } from '../../test/durability/explorer/usage.ts'
 
 test.each([1, 2, 3])(
   'random teams that are interrupted anywhere report what their models were paid for (seed %i)',
-  { timeout: 180_000 },
   (seed) => checkUsage({ teams: 150, interruptions: 6, seed, limitMs: 60_000 }),
 )

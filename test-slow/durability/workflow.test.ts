@@ -37,7 +37,7 @@ test('a task that kills its process at once is given up when it has died alone t
     await server.kill()
     // It dies before it listens, or just after.
     await server.start().catch(() => {})
-    await expect.poll(() => readEffects(effects), { timeout: 20_000 }).toHaveLength(runs)
+    await expect.poll(() => readEffects(effects)).toHaveLength(runs)
   }
   await server.kill()
   await server.start()

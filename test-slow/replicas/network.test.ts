@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { patiently } from '../../test/support/limits.ts'
 import { thorough } from '../../test/support/thorough.ts'
 import { engines, useEngine } from './engines.ts'
 import { exploreNetwork } from './network/explore.ts'
@@ -10,7 +11,7 @@ import { networkScenarios } from './network/scenarios.ts'
  */
 const [part = 1, parts = thorough(61, 1)] = (process.env.NETWORK_PART ?? '1').split('/').map(Number)
 const rehearsals = thorough(1, 5)
-const timeout = thorough(900_000, 7_200_000)
+const timeout = patiently(thorough(900_000, 7_200_000))
 
 describe.each(engines)('cuts of the network between replicas and $engine', (engine) => {
   const database = useEngine(engine)

@@ -64,11 +64,11 @@ async function serveSite(): Promise<number> {
   return (site.address() as AddressInfo).port
 }
 
-describe.skipIf(!browserPath)('in a browser on this machine', { timeout: 120_000 }, () => {
+describe.skipIf(!browserPath)('in a browser on this machine', () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await openBrowser()
-  }, 120_000)
+  })
   afterAll(() => browser?.close())
 
   async function visit(url: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {

@@ -24,4 +24,4 @@ test('four times a stranger’s text takes no more than eight times the time, wh
   const fast = measured.filter(({ growth }) => growth !== undefined)
   expect(fast).toEqual([expect.objectContaining({ name: 'square' })])
   expect(measured.length).toBeGreaterThan(100)
-}, 240_000)
+})

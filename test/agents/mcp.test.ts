@@ -11,6 +11,7 @@ import { createServer, listen, toNodeHandler } from '../../src/server/index.ts'
 import { openModelServer } from '../../src/testing/index.ts'
 import { serve } from '../client/serve.ts'
 import { createTurn, foldEvents, runTurn } from '../fixtures/turn.ts'
+import '../support/programs.ts'
 
 const fixture = fileURLToPath(new URL('../fixtures/mcp-stdio.ts', import.meta.url))
 

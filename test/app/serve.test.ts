@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { loadConfig } from '../../src/app/config/load.ts'
 import { type ServeOptions, type Serving, serveConfig } from '../../src/app/serve.ts'
 import { A2AClient } from '../../src/client/index.ts'
+import '../support/programs.ts'
 
 let directory = ''
 const closing: (() => Promise<void>)[] = []

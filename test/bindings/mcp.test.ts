@@ -7,6 +7,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { createMcpBinding } from '../../src/bindings/mcp.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { bearer, createServer, listen, type ServerOptions } from '../../src/server/index.ts'
+import '../support/programs.ts'
 
 const closing: (() => Promise<void>)[] = []
 

@@ -316,7 +316,7 @@ beforeAll(async () => {
   old = oldId
   ids.set('old', oldId)
   desk = { url, ids }
-}, 30_000)
+})
 
 afterAll(async () => {
   for (const close of closing.reverse()) await close()

@@ -82,7 +82,7 @@ describe.each(wires)('over %s', (_name, wire) => {
     ['one line', 'x'.repeat(60)],
   ])('a stream of nothing but %s ends too', async (_what, text) => {
     const { url, closed } = await serveEndless(() => text)
-    const client = new A2AClient({ serverUrl: url, maxStreamBytes: 20_000_000, ...wire })
+    const client = new A2AClient({ serverUrl: url, maxStreamBytes: 1_000_000, ...wire })
     const { count, error } = await countEvents(client)
     expect(count).toBe(0)
     expect(error).toMatchObject({ code: 'invalidAgentResponse' })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Step, StepScope } from '../../src/team/config.ts'
+import { patiently } from '../support/limits.ts'
 import { type CrashPoint, type Process, play, type Scenario } from './explorer/explorer.ts'
 import { asker, scripted, team } from './explorer/members.ts'
 
@@ -106,7 +107,7 @@ const scenarioOf = (sketches: readonly Sketch[]): Scenario => ({
 
 describe('a random workflow', () => {
   test('that is interrupted anywhere gives the same answer and trace as one that is not', {
-    timeout: 300_000,
+    timeout: patiently(300_000),
   }, async () => {
     await fc.assert(
       fc.asyncProperty(workflowOf, fc.nat(), fc.boolean(), async (sketches, place, isBefore) => {

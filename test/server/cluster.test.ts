@@ -123,10 +123,10 @@ describePostgres('a server among replicas', () => {
     await database.query(`LOCK TABLE ${schema}.replica IN ACCESS EXCLUSIVE MODE`)
     const health = async () => JSON.parse((await page(server, '/health')).body)
     await expect
-      .poll(health, { timeout: 20_000 })
+      .poll(health)
       .toMatchObject({ status: 'unhealthy', reason: 'This replica has no lease now' })
     await database.query('COMMIT')
-    await expect.poll(health, { timeout: 20_000 }).toMatchObject({ status: 'healthy' })
+    await expect.poll(health).toMatchObject({ status: 'healthy' })
   })
 
   test('lets a client have its part of the limit here', async () => {

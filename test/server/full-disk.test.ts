@@ -70,7 +70,7 @@ async function mustSayFull(store: Store, disk: SmallDisk): Promise<void> {
     expect((await server.handle(ask)).status).toBe(503)
     expect(warnings.filter((line) => line === 'New tasks are rejected')).toHaveLength(episodes)
     disk.free()
-    await expect.poll(async () => (await send(server)).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await send(server)).status).toBe(200)
     expect((await server.handle(ask)).status).toBe(200)
   }
 }
@@ -146,12 +146,12 @@ describePostgres('PostgreSQL', () => {
     await database.query(`ALTER ROLE ${name} SET default_transaction_read_only = on`)
     await end(name)
     await expect
-      .poll(() => store.health().reason ?? '', { timeout: 20_000 })
+      .poll(() => store.health().reason ?? '')
       .toMatch(/the database is read-only: .*primary/)
     expect((await send(server)).status).toBe(503)
     await database.query(`ALTER ROLE ${name} RESET default_transaction_read_only`)
     await end(name)
-    await expect.poll(async () => (await send(server)).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await send(server)).status).toBe(200)
   })
 
   test('whose connections are all taken says so, at the start and while it runs', async () => {
@@ -170,10 +170,10 @@ describePostgres('PostgreSQL', () => {
     await expect
       .poll(async () => (await wire?.ask('GetTask', { id: 'any' }))?.body.error.message)
       .toEqual(taken)
-    await expect.poll(() => store.health().reason, { timeout: 20_000 }).toEqual(taken)
+    await expect.poll(() => store.health().reason).toEqual(taken)
     expect((await send(server)).status).toBe(503)
     await database.query(`ALTER ROLE ${name} CONNECTION LIMIT -1`)
-    await expect.poll(async () => (await send(server)).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await send(server)).status).toBe(200)
   })
 
   /** Ends all connections of a user. */

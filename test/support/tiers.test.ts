@@ -33,7 +33,9 @@ test.each([
   `import 'pg'`,
   `export { Client } from 'pg'`,
   `const { chromium } = await import('playwright-core')`,
-  `import { openSqliteStore } from '../src/store/sqlite/store.ts'`,
+  `import { createDriver } from '../src/store/sqlite/driver.ts'`,
+  `import { createMemoryStore, openSqliteStore } from '../src/store/index.ts'`,
+  `import './support/programs.ts'`,
   `import { usePostgres } from './support/postgres.ts'`,
   `import { built } from './support/built.ts'`,
 ])('a file is not quick with %s', (line) => {

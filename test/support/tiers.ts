@@ -16,15 +16,22 @@ const slowModules = new Set([
   'playwright-core',
 ])
 
-/** Files of this repository that do, or that need a build. */
-const slowFiles = /^(?:src\/store\/sqlite\/|test\/support\/(?:postgres|browser|built)\.ts$)/
+/** Files of this repository that do, that need a build, or with which a test says so itself. */
+const slowFiles =
+  /^(?:src\/store\/sqlite\/|test\/support\/(?:postgres|browser|built|programs)\.ts$)/
+
+/** What opens a database, whichever entrance it is imported from. */
+const slowNames = /\bopen(?:Sqlite|Postgres)Store\b/
+
+/** Proofs that run the engine thousands of times. */
+const slowFolders = /^test\/(?:bench|durability|simulation)\//
 
 /** Folders that are followed: `src` may use all of the above, and says nothing about what a test makes it do. */
 const followed = /^(?:test|test-slow|console\/test|bench|scripts)\//
 
 /** Imports of values, as they stand after formatting: at the start of a line, or `import()` anywhere. */
 const imports =
-  /^(?:import|export)\s+(?!type\b)(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'/gm
+  /^(?:import|export)\s+(?!type\b)(?:([^'";]*?)\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'/gm
 
 /** The test files below a folder that start no program and need no database, by their path from `root`. */
 export function quickTests(root: string, ...folders: readonly string[]): string[] {
@@ -37,6 +44,7 @@ export function quickTests(root: string, ...folders: readonly string[]): string[
     )
     .filter((file) => file.endsWith('.test.ts') && !isSlow(file, root, known))
     .map((file) => pathOf(file, root))
+    .filter((path) => !slowFolders.test(path))
     .sort()
 }
 
@@ -44,7 +52,8 @@ function isSlow(file: string, root: string, known: Map<string, boolean>): boolea
   const before = known.get(file)
   if (before !== undefined) return before
   known.set(file, false) // a cycle adds nothing
-  const slow = importsOf(file).some((specifier) => {
+  const slow = importsOf(file).some(({ names, specifier }) => {
+    if (slowNames.test(names)) return true
     if (!specifier.startsWith('.')) return slowModules.has(specifier)
     const target = resolve(dirname(file), specifier)
     const path = pathOf(target, root)
@@ -54,10 +63,18 @@ function isSlow(file: string, root: string, known: Map<string, boolean>): boolea
   return slow
 }
 
-function importsOf(file: string): string[] {
+interface Import {
+  readonly names: string
+  readonly specifier: string
+}
+
+function importsOf(file: string): Import[] {
   if (!file.endsWith('.ts') || !existsSync(file)) return []
   const found = readFileSync(file, 'utf8').matchAll(imports)
-  return [...found].map(([, named, lazy]) => named ?? lazy ?? '')
+  return [...found].map(([, names = '', named, lazy]) => ({
+    names,
+    specifier: named ?? lazy ?? '',
+  }))
 }
 
 function pathOf(file: string, root: string): string {

@@ -9,6 +9,7 @@ import { createDeferred } from '../../src/shared/async.ts'
 import { type ModelScript, type ModelServer, openModelServer } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
 import { answerText, connect, remote, serve, teamOf } from './scene.ts'
+import '../support/programs.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 

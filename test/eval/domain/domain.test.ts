@@ -16,6 +16,7 @@ import { goldenUser, scriptedUser } from '../../../src/eval/users.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { serveAgent } from '../serving.ts'
 import { addTask, smallDomain } from '../small-domain.ts'
+import '../../support/programs.ts'
 
 const library = fileURLToPath(new URL('../../../examples/eval/library', import.meta.url))
 const libraryMcp = fileURLToPath(new URL('../../../examples/eval/library-mcp', import.meta.url))

@@ -8,6 +8,7 @@ import { listen, type Server } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { readDeadLetters } from '../../../src/store/index.ts'
 import { temporary } from '../../cli/corral.ts'
+import { patiently } from '../../support/limits.ts'
 import { freePort } from '../../support/port.ts'
 import { importProgram, runHere, serveFile, serveProgram } from './guide.ts'
 
@@ -22,7 +23,7 @@ test('a receiver gets every event of a task, from a server that allows its host'
       const text = await (await fetch(hook)).text()
       return text.includes('COMPLETED') && text.trim().split('\n')
     },
-    { timeout: 90_000 },
+    { timeout: patiently(90_000) },
   )
   expect(came[0]).toMatch(/^task TASK_STATE_/)
   expect(came.at(-1)).toBe('statusUpdate TASK_STATE_COMPLETED')

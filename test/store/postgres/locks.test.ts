@@ -90,10 +90,10 @@ describePostgres('a row that another client has locked', () => {
     ])
     await lock('a', 'push', 'task_id')
     const removed = store.commit([{ type: 'deletePushConfig', taskId: 'a', id: 'hook' }])
-    await expect.poll(() => store.health().reason, { timeout: 20_000 }).toContain('has locked')
+    await expect.poll(() => store.health().reason).toContain('has locked')
     await unlock()
     expect(await removed).toEqual([{ version: 1 }])
-    await expect.poll(() => store.health().writable, { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => store.health().writable).toBe(true)
   })
 
   test('holds the messages for its task up, and those for others only for a moment', async () => {
