@@ -43,6 +43,13 @@ test.each([
   expect(quickOf({ ...files, 'test/a.test.ts': `${plain}${line}\n` })).toEqual([])
 })
 
+test.each(['test/simulation/a.test.ts', 'test/deep/hostile.test.ts'])(
+  'nor is %s, which tries thousands of cases',
+  (path) => {
+    expect(quickOf({ [path]: plain })).toEqual([])
+  },
+)
+
 test('nor is one that imports such a file, however far away, unless it takes types alone', () => {
   expect(
     quickOf({

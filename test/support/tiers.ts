@@ -1,7 +1,7 @@
 /**
- * Which test files are quick: those that start no program and need no database. That follows from what a file imports,
- * itself or by way of other files of the tests, so that no list has to be kept: a test that begins to start a process
- * leaves the quick ones on its own.
+ * Which test files are quick: those that start no program, need no database and try no thousands of cases. That follows
+ * from what a file imports, itself or by way of other files of the tests, and from its name, so that no list has to be
+ * kept: a test that begins to start a process leaves the quick ones on its own.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
@@ -23,8 +23,9 @@ const slowFiles =
 /** What opens a database, whichever entrance it is imported from. */
 const slowNames = /\bopen(?:Sqlite|Postgres)Store\b/
 
-/** Proofs that run the engine thousands of times. */
-const slowFolders = /^test\/(?:bench|durability|simulation)\//
+/** Proofs that run the engine, or try inputs, thousands of times. */
+const exhaustive =
+  /^test\/(?:bench|durability|simulation)\/|\/(?:corpus|hostile|malformed|oracle)\.test\.ts$/
 
 /** Folders that are followed: `src` may use all of the above, and says nothing about what a test makes it do. */
 const followed = /^(?:test|test-slow|console\/test|bench|scripts)\//
@@ -44,7 +45,7 @@ export function quickTests(root: string, ...folders: readonly string[]): string[
     )
     .filter((file) => file.endsWith('.test.ts') && !isSlow(file, root, known))
     .map((file) => pathOf(file, root))
-    .filter((path) => !slowFolders.test(path))
+    .filter((path) => !exhaustive.test(path))
     .sort()
 }
 

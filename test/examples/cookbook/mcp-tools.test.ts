@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { cook } from './recipe.ts'
+import '../../support/programs.ts'
 
 test('the clerk calls a tool of the MCP server, and answers with what it found', async () => {
   const run = await cook('mcp-tools')
