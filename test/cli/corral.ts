@@ -10,6 +10,7 @@ import { onTestFinished } from 'vitest'
 import { createDeferred } from '../../src/shared/async.ts'
 import { loadConfig, serveConfig } from '../../src/team/index.ts'
 import { built } from '../support/built.ts'
+import { CommandHost } from './host.ts'
 
 /** The built command; `npm test` builds it first. */
 export const main: string = fileURLToPath(built('cli/main.js'))
@@ -47,11 +48,42 @@ export function temporary(): string {
   return directory
 }
 
-/** Runs the command to its end. */
+const host = new CommandHost()
+/** Commands that have shown to end by themselves, in a process of their own. */
+const ended = new Set<string>()
+/** Those that serve, wait for a person or start programs always have a process of their own. */
+const apart = new Set([
+  '',
+  '--version',
+  'chat',
+  'console',
+  'demo',
+  'eval',
+  'init',
+  'login',
+  'serve',
+])
+
+/**
+ * Runs the command to its end: each for the first time in a process of its own, then in one that has it loaded and ends
+ * with the test file.
+ */
 export async function corral(args: readonly string[], options: StartOptions = {}): Promise<Ended> {
+  const command = args.includes('--help') ? '--help' : nameOf(args)
+  const { NODE_OPTIONS: ofProcess } = options.env ?? {}
+  if (ended.has(command) && host.isFree && ofProcess === undefined) {
+    const env = { ...process.env, ...options.env }
+    return host.run({ args, cwd: options.cwd, env })
+  }
   const started = start(args, options)
   started.end()
-  return started.ended
+  const result = await started.ended
+  if (!apart.has(args[0] ?? '') || command === '--help') ended.add(command)
+  return result
+}
+
+function nameOf([first = '', second = '']: readonly string[]): string {
+  return /^[a-z-]+$/.test(second) ? `${first} ${second}` : first
 }
 
 /** Starts the command. */

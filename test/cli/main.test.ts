@@ -75,14 +75,13 @@ describe('corral', () => {
   test('shows how each command is used', async () => {
     const simple = ['serve', 'demo', 'init', 'validate', 'card', 'send', 'chat', 'mcp', 'backup']
     const nested = ['task list', 'webhooks redrive', 'eval run', 'eval report', 'eval serve']
-    const shown = [...simple, ...nested].map(async (command) => {
+    for (const command of [...simple, ...nested]) {
       const { code, stdout } = await corral([...command.split(' '), '--help'])
       expect(code).toBe(0)
       expect(stdout).toContain(`Usage: corral ${command}`)
       expect(stdout).toContain('--json')
       expect(stdout).toContain('Examples:')
-    })
-    await Promise.all(shown)
+    }
   })
 
   test('shows the help of eval, and of a command after help', async () => {
