@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { patiently } from './test/support/limits.ts'
 import { replicas } from './test/support/replicas/config.ts'
-import { quickTests } from './test/support/tiers.ts'
+import { quickTests, toPatterns } from './test/support/tiers.ts'
 
 /** Lets threads begin in a TypeScript file, here and in the processes that tests start. */
 const threads = `--import=${new URL('test/support/threads.mjs', import.meta.url)}`
@@ -17,7 +17,7 @@ const withPrograms = [
 ]
 
 /** `npm run test:quick`: what starts no program and needs no database, found by what the files import. */
-const quick = isReplicated ? [] : quickTests(source('.'), 'test', 'console/test')
+const quick = isReplicated ? [] : toPatterns(quickTests(source('.'), 'test', 'console/test'))
 
 /** Examples import Corral as its users do; here that is the source. */
 const alias = [

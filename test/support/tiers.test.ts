@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { quickTests } from './tiers.ts'
+import { quickTests, toPatterns } from './tiers.ts'
 
 let root = ''
 
@@ -59,4 +59,11 @@ test('nor is one that imports such a file, however far away, unless it takes typ
       'test/b.test.ts': `import type { Scene } from './deep/scene.ts'\n`,
     }),
   ).toEqual(['test/b.test.ts'])
+})
+
+test('paths become one pattern for each folder', () => {
+  expect(toPatterns(['test/a.test.ts', 'test/deep/b.test.ts', 'test/deep/c.test.ts'])).toEqual([
+    'test/a.test.ts',
+    'test/deep/{b.test.ts,c.test.ts}',
+  ])
 })

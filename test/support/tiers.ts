@@ -4,7 +4,7 @@
  * kept: a test that begins to start a process leaves the quick ones on its own.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { dirname, join, posix, relative, resolve, sep } from 'node:path'
 
 /** Modules that start programs or talk to a database. */
 const slowModules = new Set([
@@ -47,6 +47,18 @@ export function quickTests(root: string, ...folders: readonly string[]): string[
     .map((file) => pathOf(file, root))
     .filter((path) => !exhaustive.test(path))
     .sort()
+}
+
+/** Patterns that match these paths and nothing else: one for each folder, as each costs time for every file. */
+export function toPatterns(paths: readonly string[]): string[] {
+  const folders = new Map<string, string[]>()
+  for (const path of paths) {
+    const folder = posix.dirname(path)
+    folders.set(folder, [...(folders.get(folder) ?? []), posix.basename(path)])
+  }
+  return [...folders].map(([folder, names]) =>
+    names.length === 1 ? `${folder}/${names[0]}` : `${folder}/{${names.join(',')}}`,
+  )
 }
 
 function isSlow(file: string, root: string, known: Map<string, boolean>): boolean {
