@@ -5,5 +5,4 @@ import { mustHold } from '../../test/security/siege/holds.ts'
 test.each(['memory', 'sqlite', 'postgres'] as const)(
   'a server on the %s store stands and refuses what it should, and honest callers are answered',
   mustHold,
-  240_000,
 )

@@ -38,6 +38,5 @@ describe('the floor', () => {
       const [floor, corral] = await Promise.all([answerOf('floor', name), answerOf('corral', name)])
       expect(floor).toEqual(corral)
     },
-    60_000,
   )
 })

@@ -51,18 +51,8 @@ export function temporary(): string {
 const host = new CommandHost()
 /** Commands that have shown to end by themselves, in a process of their own. */
 const ended = new Set<string>()
-/** Those that serve, wait for a person or start programs always have a process of their own. */
-const apart = new Set([
-  '',
-  '--version',
-  'chat',
-  'console',
-  'demo',
-  'eval',
-  'init',
-  'login',
-  'serve',
-])
+/** Those that wait for a person or start programs always have a process of their own. */
+const apart = new Set(['', '--version', 'chat', 'console', 'demo', 'eval', 'init', 'login'])
 
 /**
  * Runs the command to its end: each for the first time in a process of its own, then in one that has it loaded and ends

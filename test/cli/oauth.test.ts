@@ -4,7 +4,7 @@ import type { SecurityScheme } from '../../src/index.ts'
 import { type Authenticator, createServer, jwt, listen } from '../../src/server/index.ts'
 import { clients, startAuthorizationServer } from '../client/authorization-server.ts'
 import { signIn } from '../client/browser.ts'
-import { start } from './corral.ts'
+import { corral, start } from './corral.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -61,10 +61,9 @@ describe('logging in from the command line', () => {
       const { clientId, clientSecret } = clients.service
       const flags = ['--oauth-client-id', clientId, '--oauth-client-secret', 'env:SECRET']
       const allow = ['--credential-origin', issuer]
-      const sending = start(['send', url, 'hi', ...flags, ...allow], {
+      const { code, stderr } = await corral(['send', url, 'hi', ...flags, ...allow], {
         env: { SECRET: clientSecret },
       })
-      const { code, stderr } = await sending.ended
       expect(code).toBe(0)
       expect(stderr).not.toContain(clientSecret)
     },
@@ -92,9 +91,9 @@ describe('logging in from the command line', () => {
       const { clientId, clientSecret } = clients.service
       const flags = ['--oauth-client-id', clientId, '--oauth-client-secret', 'env:SECRET']
       const env = { SECRET: clientSecret }
-      const sent = await start(['send', url, 'hi', ...flags, '--credential-origin', issuer], {
+      const sent = await corral(['send', url, 'hi', ...flags, '--credential-origin', issuer], {
         env,
-      }).ended
+      })
       expect(sent).toMatchObject({ code: 0, stdout: expect.stringContaining('hi') })
     })
 
@@ -103,7 +102,7 @@ describe('logging in from the command line', () => {
       const { clientId, clientSecret } = clients.service
       const flags = ['--oauth-client-id', clientId, '--oauth-client-secret', 'env:SECRET']
       const env = { SECRET: clientSecret }
-      const { code, stderr } = await start(['send', url, 'hi', ...flags], { env }).ended
+      const { code, stderr } = await corral(['send', url, 'hi', ...flags], { env })
       expect(code).not.toBe(0)
       expect(stderr).toContain(`--credential-origin ${issuer}`)
     })
@@ -122,7 +121,7 @@ describe('logging in from the command line', () => {
     const url = await serveBehind({
       apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' },
     })
-    const { code, stderr } = await start(['card', url, '--oauth-client-id', 'x']).ended
+    const { code, stderr } = await corral(['card', url, '--oauth-client-id', 'x'])
     expect(code).toBe(2)
     expect(stderr).toContain('names no authorization server')
   })

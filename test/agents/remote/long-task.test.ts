@@ -283,7 +283,6 @@ test.each([
     expect(await taskText(second.server, id)).toBe('TASK_STATE_COMPLETED: begun, done')
     expect(asked).toEqual(['go'])
   },
-  60_000,
 )
 
 describe('a remote server that is out of reach', () => {
