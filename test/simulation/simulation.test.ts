@@ -2,8 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { type Bug, bugs } from './bugs.ts'
 import { simulate } from './simulate.ts'
 
-const timeout = 120_000
-
 /** Runs of later seeds that have shown a mistake, which was then put right. */
 const found = [
   35, 52, 136, 400_851, 400_892, 401_734, 10_085, 41_844, 50_070, 51_290, 51_405, 60_866, 61_673,
@@ -11,7 +9,7 @@ const found = [
 ]
 
 describe('virtual replicas on one database', () => {
-  test('keep every promise, whatever dies, stands still or gets lost', { timeout }, async () => {
+  test('keep every promise, whatever dies, stands still or gets lost', async () => {
     for (let seed = 1; seed <= 40; seed++) {
       const { violations } = await simulate({ seed })
       expect({ seed, violations }).toEqual({ seed, violations: [] })
@@ -29,14 +27,10 @@ describe('virtual replicas on one database', () => {
     expect(await simulate({ seed: 8 })).not.toEqual(runs[0])
   })
 
-  test.each(bugs)(
-    'find the planted mistake %s, which is gone without it',
-    { timeout },
-    async (bug) => {
-      const seed = await findSeed(bug)
-      expect((await simulate({ seed })).violations).toEqual([])
-    },
-  )
+  test.each(bugs)('find the planted mistake %s, which is gone without it', async (bug) => {
+    const seed = await findSeed(bug)
+    expect((await simulate({ seed })).violations).toEqual([])
+  })
 })
 
 /** How many seeds it takes at most. */
@@ -44,17 +38,17 @@ const enough = 250
 
 /** Where each was last found: what is looked at first. Any other seed will do. */
 const likely: Readonly<Record<Bug, number>> = {
-  'notify-after-commit': 21,
-  'claim-without-record': 35,
-  'no-step-guard': 4,
-  'work-from-state': 9,
-  'deliveries-of-the-dead': 16,
+  'notify-after-commit': 12,
+  'claim-without-record': 49,
+  'no-step-guard': 7,
+  'work-from-state': 28,
+  'deliveries-of-the-dead': 83,
   'claim-any-build': 171,
-  'changes-forgotten': 16,
-  'expensive-claim': 14,
+  'changes-forgotten': 37,
+  'expensive-claim': 11,
   'beat-behind-look': 44,
-  'transaction-without-deadline': 35,
-  'commit-without-deadline': 28,
+  'transaction-without-deadline': 15,
+  'commit-without-deadline': 31,
 }
 
 /** A seed whose run shows what a mistake leads to. */
