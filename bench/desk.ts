@@ -5,7 +5,8 @@
  */
 import { Agent as Connections, request } from 'undici'
 import type { Agent } from '../src/agents/agent.ts'
-import type { ModelCall, ModelRequest } from '../src/testing/index.ts'
+import type { ModelRequest } from '../src/testing/index.ts'
+import type { ModelCall } from '../src/testing/model-server.ts'
 import { type Child, dist, start } from './processes.ts'
 import { deskEnd } from './workloads.ts'
 

@@ -12,7 +12,6 @@ import { type EvalTask, spoken } from '../src/eval/domain/domain.ts'
 import { rescore } from '../src/eval/results/compare.ts'
 import { loadResults } from '../src/eval/run/journal.ts'
 import { scoreConversation } from '../src/eval/scorers/built-in.ts'
-import type { Tau2Domain } from '../src/eval/tau2/domain.ts'
 import { compareTask } from '../test/eval/tau2/compare.ts'
 import { measureLatency } from '../test/eval/tau2/latency.ts'
 import { expected, runReference } from '../test/eval/tau2/oracle.ts'
@@ -23,6 +22,7 @@ import {
   goldenTasks,
   hasVectors,
   loadDomain,
+  type Tau2Domain,
 } from '../test/eval/tau2/vectors.ts'
 
 if (!hasVectors) {

@@ -1,18 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { WithheldCredentials } from '../client/auth/auth.ts'
+import type { CardAuthOptions, Credentials } from '../client/auth/card-auth.ts'
+import type { ClientOptions } from '../client/config.ts'
 import {
   A2AClient,
   apiKey,
   authFromCard,
   bearer,
-  type CardAuthOptions,
   type ClientAuth,
-  type ClientOptions,
-  type Credentials,
   listenForRedirect,
   type OAuthConfig,
   signedBy,
-  type WithheldCredentials,
 } from '../client/index.ts'
 import type { AgentCard, SecurityScheme } from '../index.ts'
 import { readUrl } from '../shared/text.ts'

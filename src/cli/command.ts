@@ -2,8 +2,9 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { type Command, InvalidArgumentError } from 'commander'
-import { toShownStore } from '../store/index.ts'
-import { type Config, type Environment, loadConfig } from '../team/index.ts'
+import type { ConfigVariables as Environment } from '../app/config/values.ts'
+import { toShownStore } from '../store/postgres/connection.ts'
+import { type Config, loadConfig } from '../team/index.ts'
 import { CliError, ownName } from './errors.ts'
 
 /** How a command presents itself. */

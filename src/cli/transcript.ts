@@ -3,7 +3,6 @@ import {
   type AgentCard,
   type Artifact,
   createFold,
-  type Explanation,
   type Fold,
   type JsonObject,
   type Message,
@@ -15,6 +14,7 @@ import {
   traceExtension,
   whyExtension,
 } from '../index.ts'
+import type { Explanation } from '../protocol/failure.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { isFields } from '../shared/json.ts'
 import { toPrintableLine } from '../shared/text.ts'

@@ -9,7 +9,8 @@ import type { JsonObject, Task } from '../../src/protocol/types.ts'
 import { createServer, type Server } from '../../src/server/index.ts'
 
 import { silent } from '../../src/shared/log.ts'
-import { createMemoryStore, type LogRecord } from '../../src/store/index.ts'
+import { createMemoryStore } from '../../src/store/index.ts'
+import type { LogRecord } from '../../src/store/store.ts'
 import { defineTeam, defineWorkflow } from '../../src/team/index.ts'
 
 let directory = ''

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { A2AClient, type Credentials } from '../../src/client/index.ts'
+import type { Credentials } from '../../src/client/auth/card-auth.ts'
+import { A2AClient } from '../../src/client/index.ts'
 import { listenForRedirect } from '../../src/client/loopback.ts'
 import type { SecurityScheme } from '../../src/protocol/types.ts'
 import { silent } from '../../src/shared/log.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { fromNextRecipient, type RecipientHop } from '../../src/compat/index.ts'
+import { fromNextRecipient } from '../../src/compat/index.ts'
+import type { RecipientHop } from '../../src/compat/message-handler.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { Task } from '../../src/protocol/types.ts'
 import { defineTeam, type OwnScheduler, type Team } from '../../src/team/index.ts'

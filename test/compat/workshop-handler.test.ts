@@ -12,9 +12,9 @@ import {
   type Task,
   TaskNotFoundError,
   TaskState,
-  toRequestHandler,
   WorkshopRequestHandler,
 } from '../../src/compat/index.ts'
+import { toRequestHandler } from '../../src/compat/request-handler.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createServer } from '../../src/server/server.ts'
 import { createFakeClock } from '../../src/testing/index.ts'

@@ -8,11 +8,9 @@ import {
   InMemoryTaskStore,
   type MessageHandler,
   TaskNotFoundError,
-  type WorkshopApp,
-  type WorkshopOptions,
   WorkshopRequestHandler,
-  type WorkshopServer,
 } from '../../src/compat/index.ts'
+import type { WorkshopApp, WorkshopOptions, WorkshopServer } from '../../src/compat/workshop.ts'
 import type { Logger } from '../../src/index.ts'
 import { get, post, rpc } from '../acceptance/serve.ts'
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
-import { type LogRecord, openSqliteStore } from '../../src/store/index.ts'
+import { openSqliteStore } from '../../src/store/index.ts'
+import type { LogRecord } from '../../src/store/store.ts'
 import { createReceiver, type Received, type Receiver } from '../webhooks/receiver.ts'
 import { open, type Scene } from './scene.ts'
 

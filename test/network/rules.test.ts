@@ -2,8 +2,11 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
-import type { Reach } from '../../src/client/index.ts'
-import { createNamedRules, type Rules } from '../../src/network/guard.ts'
+import {
+  createNamedRules,
+  type AddressGuard as Reach,
+  type Rules,
+} from '../../src/network/guard.ts'
 import { toTarget } from '../../src/shared/text.ts'
 import { jsonRpc, testCard } from '../client/cards.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'

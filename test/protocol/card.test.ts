@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
   type AgentInfo,
-  type CardSurroundings,
   checkCard,
   chooseInterface,
   renderCard,
@@ -20,7 +19,7 @@ const info: AgentInfo = {
   metadata: { team: 'press', secret: 'hunter2' },
 }
 
-const surroundings: CardSurroundings = {
+const surroundings: Parameters<typeof renderCard>[1] = {
   interfaces: [
     { url: 'https://a.example/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
     { url: 'https://a.example/', protocolBinding: 'JSONRPC', protocolVersion: '0.3.0' },

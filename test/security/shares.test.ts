@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
-import { bearer, type LimitOptions } from '../../src/server/index.ts'
+import type { LimitOptions } from '../../src/server/access/limits.ts'
+import { bearer } from '../../src/server/index.ts'
 import { serve } from '../acceptance/serve.ts'
 import { stores } from './stores.ts'
 

@@ -1,27 +1,24 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { A2AConfigInput } from '../../eval/agent/under-test.ts'
 import {
-  type A2AConfigInput,
-  agreeingJudge,
-  type ChatModel,
   createA2AConfig,
-  createA2AUser,
   createGoldenAgent,
-  createHumanUser,
   createIdleAgent,
   createJudge,
   createLlmUser,
-  createReplayUser,
   type Domain,
   goldenUser,
   type Judge,
   loadResults,
-  type PriceTable,
-  parsePriceTable,
   scriptedUser,
   type UserSimulator,
   ValidationError,
 } from '../../eval/index.ts'
+import { type PriceTable, parsePriceTable } from '../../eval/metrics.ts'
+import type { ChatModel } from '../../eval/model.ts'
+import { agreeingJudge } from '../../eval/scorers/built-in.ts'
+import { createA2AUser, createHumanUser, createReplayUser } from '../../eval/users.ts'
 import type { JsonObject } from '../../index.ts'
 import { createServer, listen } from '../../server/index.ts'
 import { collect, readSecret, toCount, toSeconds } from '../command.ts'

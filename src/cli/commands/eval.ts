@@ -1,38 +1,31 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import type { A2AConfigInput } from '../../eval/agent/under-test.ts'
+import { type CheckReport, checkDomain, parseCalls, runCalls } from '../../eval/domain/check.ts'
+import { builtInDomains, findDomain, findDomainOf } from '../../eval/domain/load.ts'
+import { presentName } from '../../eval/domain/replay.ts'
 import {
-  type A2AConfigInput,
-  builtInDomains,
-  type CheckReport,
-  checkDomain,
   checkGate,
   compareResults,
   createEvaluator,
   type Domain,
   type EvalResults,
   type EvaluationOptions,
-  findDomain,
-  findDomainOf,
-  headline,
-  listEvaluations,
   loadResults,
-  outcomeOf,
-  type Progress,
-  parseCalls,
-  percent,
-  presentName,
-  requireOwn,
   rescore,
-  runCalls,
   runEvaluation,
-  saveResults,
-  spreadOf,
   toHtml,
   toJUnit,
   toMarkdown,
   ValidationError,
 } from '../../eval/index.ts'
+import { headline, outcomeOf, percent } from '../../eval/report.ts'
+import { spreadOf } from '../../eval/results/compare.ts'
+import { requireOwn } from '../../eval/results/results.ts'
+import { saveResults } from '../../eval/run/journal.ts'
+import type { Progress } from '../../eval/run/plan.ts'
+import { listEvaluations } from '../../eval/serve.ts'
 import { bearer, createServer, runServer } from '../../server/index.ts'
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'

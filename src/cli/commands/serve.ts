@@ -3,18 +3,13 @@ import cluster from 'node:cluster'
 import { once } from 'node:events'
 import { type Command, Option } from 'commander'
 import type { Agent } from '../../agents/index.ts'
+import { storePlace, type UnreachableAgent } from '../../app/serve.ts'
 import { createDeferred } from '../../shared/async.ts'
 import { systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import { toPrintableLine } from '../../shared/text.ts'
-import { isPostgresUrl } from '../../store/index.ts'
-import {
-  type Serving,
-  serveConfig,
-  serveConfigOverMcp,
-  storePlace,
-  type UnreachableAgent,
-} from '../../team/index.ts'
+import { isPostgresUrl } from '../../store/postgres/connection.ts'
+import { type Serving, serveConfig, serveConfigOverMcp } from '../../team/index.ts'
 import {
   addCommand,
   allowUnauthenticated,

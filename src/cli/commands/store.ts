@@ -3,11 +3,10 @@ import {
   backupSqliteStore,
   copyStore,
   createStoreKeeper,
-  isPostgresUrl,
-  type StoreCounts,
-  type StoreFacts,
   type StoreKeeper,
 } from '../../store/index.ts'
+import type { StoreCounts, StoreFacts } from '../../store/keeper.ts'
+import { isPostgresUrl } from '../../store/postgres/connection.ts'
 import { addCommand, exits, mustDumpInstead, schemaHelp, schemaOf, toCount } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'

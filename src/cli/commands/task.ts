@@ -2,7 +2,6 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { A2AClient } from '../../client/index.ts'
 import {
   A2AError,
-  type Explanation,
   errorExtension,
   type ListTasksRequest,
   type Message,
@@ -10,6 +9,7 @@ import {
   type TaskState,
   taskStates,
 } from '../../index.ts'
+import type { Explanation } from '../../protocol/failure.ts'
 import { systemClock } from '../../shared/clock.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'

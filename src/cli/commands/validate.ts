@@ -1,13 +1,9 @@
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { Problem } from '../../app/config/locate.ts'
+import { createRoster, rosterWarnings } from '../../app/roster.ts'
 import { toPrintableLine } from '../../shared/text.ts'
-import {
-  type Config,
-  ConfigError,
-  createRoster,
-  type Problem,
-  rosterWarnings,
-} from '../../team/index.ts'
+import { type Config, ConfigError } from '../../team/index.ts'
 import { addCommand, exits, readConfig, readVariables, variablesHelp } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'

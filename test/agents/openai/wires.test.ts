@@ -10,9 +10,9 @@ import {
   type InstantClock,
   type ModelScript,
   type ModelServer,
-  type ModelServerOptions,
   openModelServer,
 } from '../../../src/testing/index.ts'
+import type { ModelServerOptions } from '../../../src/testing/model-server.ts'
 import { createTurn, foldEvents, runTurn, type ScriptedTurn } from '../../fixtures/turn.ts'
 import { wires } from '../../fixtures/wires.ts'
 

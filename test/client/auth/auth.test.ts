@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ClientReply, ClientRequest } from '../../../src/bindings/http.ts'
 import { withAuth } from '../../../src/client/auth/auth.ts'
+import type { Transport } from '../../../src/client/config.ts'
 import {
   A2AClient,
   allOf,
@@ -8,7 +9,6 @@ import {
   basic,
   bearer,
   type ClientAuth,
-  type Transport,
 } from '../../../src/client/index.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
 import type { AgentCard } from '../../../src/protocol/types.ts'

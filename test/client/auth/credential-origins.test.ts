@@ -1,15 +1,9 @@
 import { exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEchoAgent } from '../../../src/agents/index.ts'
-import {
-  A2AClient,
-  apiKey,
-  basic,
-  bearer,
-  type ClientOptions,
-  signedBy,
-  type WithheldCredentials,
-} from '../../../src/client/index.ts'
+import type { WithheldCredentials } from '../../../src/client/auth/auth.ts'
+import type { ClientOptions } from '../../../src/client/config.ts'
+import { A2AClient, apiKey, basic, bearer, signedBy } from '../../../src/client/index.ts'
 import { signCard } from '../../../src/protocol/signature.ts'
 import type { AgentCard, AgentInterface } from '../../../src/protocol/types.ts'
 import { createServer, listen } from '../../../src/server/index.ts'

@@ -5,8 +5,7 @@ import type {
   StateHash,
   ToolOutcome,
 } from '../../../src/eval/domain/domain.ts'
-import type { Tau2Domain } from '../../../src/eval/tau2/domain.ts'
-import type { GoldenTask } from './vectors.ts'
+import type { GoldenTask, Tau2Domain } from './vectors.ts'
 
 /** What one golden task showed: how much was compared, and each difference in words. */
 export interface Comparison {

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Tau2Domain } from '../../../src/eval/tau2/domain.ts'
 import type { Tau2Environment } from '../../../src/eval/tau2/environment.ts'
 import type { JsonObject } from '../../../src/protocol/types.ts'
 import { compareTask } from './compare.ts'
 import { compareRecording, recordings } from './recorded.ts'
 import { compareSequences } from './sequences.ts'
-import { besideData, goldenTasks, hasVectors, loadDomain } from './vectors.ts'
+import { besideData, goldenTasks, hasVectors, loadDomain, type Tau2Domain } from './vectors.ts'
 
 /** How many tasks there are, and how many of them the fast part leaves out between two; `npm run tau2` does all. */
 const sizes = { retail: [114, 6], airline: [50, 4], telecom: [2285, 50] } as const

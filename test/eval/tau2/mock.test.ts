@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { loadTau2Domain, type Tau2Domain } from '../../../src/eval/tau2/domain.ts'
+import { loadTau2Domain } from '../../../src/eval/tau2/domain.ts'
 import { compareTask } from './compare.ts'
 import { compareSequences } from './sequences.ts'
-import { goldenTasks, hasVectors, loadDomain } from './vectors.ts'
+import { goldenTasks, hasVectors, loadDomain, type Tau2Domain } from './vectors.ts'
 
 const empty = { id: 'none' }
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Tau2Domain } from '../../../src/eval/tau2/domain.ts'
 import type { JsonObject } from '../../../src/protocol/types.ts'
-import { besideData } from './vectors.ts'
+import { besideData, type Tau2Domain } from './vectors.ts'
 
 /** A recorded conversation: the calls that its agent made, each with what tau2's tools answered then. */
 export interface Recording {

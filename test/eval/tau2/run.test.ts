@@ -3,12 +3,12 @@ import { defineAgent } from '../../../src/agents/function.ts'
 import type { EvalResults } from '../../../src/eval/results/results.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { createPlan } from '../../../src/eval/run/plan.ts'
-import { loadTau2Domain, type Tau2Domain } from '../../../src/eval/tau2/domain.ts'
+import { loadTau2Domain } from '../../../src/eval/tau2/domain.ts'
 import { goldenUser } from '../../../src/eval/users.ts'
 import { dataPart } from '../../../src/protocol/task.ts'
 import { serveAgent } from '../serving.ts'
 import { runReference } from './oracle.ts'
-import { dataDirectory, loadDomain } from './vectors.ts'
+import { dataDirectory, loadDomain, type Tau2Domain } from './vectors.ts'
 
 /** Runs all tasks, or some. */
 function run(

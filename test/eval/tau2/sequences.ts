@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type PlannedCall, runCalls } from '../../../src/eval/domain/check.ts'
+import { runCalls } from '../../../src/eval/domain/check.ts'
 import { toJson } from '../../../src/eval/tau2/bridge.ts'
-import type { Tau2Domain } from '../../../src/eval/tau2/domain.ts'
 import { parseJson } from '../../../src/eval/tau2/python/json.ts'
+import type { Tau2Domain } from './vectors.ts'
 
 /** Calls that tau2's own Python answered: right ones, wrong ones and absurd ones, in this order in one world. */
 interface Sequence {
   readonly task: string | null
-  readonly calls: readonly (PlannedCall & { readonly content: string; readonly error: boolean })[]
+  readonly calls: readonly (Parameters<typeof runCalls>[1][number] & {
+    readonly content: string
+    readonly error: boolean
+  })[]
   readonly hash: readonly [string, string | null]
 }
 

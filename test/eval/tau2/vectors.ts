@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { loadTau2Domain, type Tau2Domain } from '../../../src/eval/tau2/domain.ts'
+import { loadTau2Domain } from '../../../src/eval/tau2/domain.ts'
 
 const repository = resolve(import.meta.dirname, '../../..')
 
@@ -46,6 +46,9 @@ export const hasVectors: boolean =
 export function goldenTasks(domain: string): readonly GoldenTask[] {
   return JSON.parse(readFileSync(besideData(`vectors/gold_${domain}.json`), 'utf8')).tasks
 }
+
+/** A domain of tau2. */
+export type Tau2Domain = Awaited<ReturnType<typeof loadTau2Domain>>
 
 /** A domain of tau2, with the data of the tests. */
 export function loadDomain(name: string): Promise<Tau2Domain> {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkDomain, loadDomain } from '../../../src/eval/index.ts'
+import { checkDomain } from '../../../src/eval/domain/check.ts'
+import { loadDomain } from '../../../src/eval/index.ts'
 import { guideFile, runPrograms, servePrograms } from './guide.ts'
 
 const desk = guideFile('evaluate/desk')
