@@ -84,7 +84,7 @@ export interface SkillDetail extends AgentSkill {
 }
 
 /** What a card says beside the agent's own words: where and how its server answers. */
-export interface CardSurroundings {
+interface CardSurroundings {
   /** In order of preference. */
   readonly interfaces: readonly AgentInterface[]
   /** Whether answers can be streamed. */
@@ -281,7 +281,7 @@ function covers(mode: string, type: string, part: Part): boolean {
 }
 
 /** Which bindings and versions a client can speak; versions in order of preference. */
-export interface InterfaceOptions {
+interface InterfaceOptions {
   /** Names of bindings, such as `JSONRPC`; the card's order decides among them. */
   readonly bindings: readonly string[]
   /** Versions of the protocol, the preferred one first. */

@@ -406,7 +406,7 @@ export const scopeNames: readonly ScopeName[] = ['tasks:read', 'tasks:write', 'p
 const agentPrefix = 'agent:'
 
 /** What a credential is good for; an `AuthContext` is one. */
-export interface Grant {
+interface Grant {
   /** Names of scopes, and `agent:ID` for the agents it may reach; all but `operator` if it names none. */
   readonly scopes?: readonly string[]
   /** The tenants it may act for; any if absent. */
