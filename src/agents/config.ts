@@ -27,13 +27,12 @@ import {
   toModelConfig,
 } from './model-config.ts'
 
-export { ConfigConversionError, type ConfigFault } from './config-checks.ts'
+export { ConfigConversionError } from './config-checks.ts'
 export type {
   ApprovalNames,
   McpEndpoint,
   McpProgram,
   McpServerConfig,
-  ModelConfig,
   ToolModuleConfig,
 } from './model-config.ts'
 

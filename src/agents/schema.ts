@@ -6,8 +6,6 @@ import { parseJsonSchema, type SchemaCheck } from '../shared/json-schema/parse.t
 import { SchemaFault } from '../shared/json-schema/schema.ts'
 import type { DataReading, DataSchema } from './agent.ts'
 
-export type { DataReading, DataSchema } from './agent.ts'
-
 /**
  * What data must look like: a schema of zod, valibot, arktype or another library that keeps to Standard Schema, which
  * also gives the data's type, or a JSON Schema.

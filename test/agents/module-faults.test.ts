@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }))
 
 const script = `
-import { loadModuleAgent } from ${JSON.stringify(built('agents/index.js').href)}
+import { loadModuleAgent } from ${JSON.stringify(built('agents/module.js').href)}
 const [endpoint, directory] = process.argv.slice(1)
 const config = { id: 'm', name: 'M', endpoint, protocol: 'module' }
 const agent = await loadModuleAgent(config, directory).catch((error) => error)
