@@ -3,8 +3,7 @@
  *
  * @module corral/client
  */
-export type { ClientReply, ClientRequest, HttpSend } from '../bindings/http.ts'
-export type { AddressGuard as Reach } from '../network/guard.ts'
+export type { HttpSend } from '../bindings/http.ts'
 export {
   allOf,
   apiKeyAuth as apiKey,
@@ -12,26 +11,10 @@ export {
   bearerAuth as bearer,
   type ClientAuth,
   httpAuth,
-  type OutgoingCall,
-  type Secret,
   UntrustedOrigin,
-  type WithheldCredentials,
-  type WithheldListener,
 } from './auth/auth.ts'
-export {
-  authFromCard,
-  type BasicCredential,
-  type CardAuthOptions,
-  type Credential,
-  type Credentials,
-} from './auth/card-auth.ts'
-export type {
-  DevicePrompt,
-  Interaction,
-  OAuthConfig,
-  Redirect,
-  Tokens,
-} from './auth/oauth.ts'
+export { authFromCard } from './auth/card-auth.ts'
+export type { OAuthConfig, Tokens } from './auth/oauth.ts'
 export {
   type Authorization,
   authorizationCode,
@@ -47,30 +30,13 @@ export { A2AClient, type ClientTool, type Sendable } from './client.ts'
 export {
   type CallOptions,
   type ClientConfig,
-  type ClientOptions,
-  type ClientTarget,
-  type JsonRpcDialect,
   JsonRpcTransport,
   RestTransport,
-  type RestVersion as RestDialect,
   type SendOptions,
-  type SubscribeOptions,
-  type Timeouts,
-  type Transport,
-  type TransportOptions,
 } from './config.ts'
-export {
-  type CardCache,
-  type CardCacheOptions,
-  type CardRequest,
-  type CardVerifier,
-  createCardCache,
-  signedBy,
-} from './discovery.ts'
-export { fetchSend } from './fetch.ts'
-export type { BreakOptions, FollowContact, FollowOptions, PollOptions } from './follow.ts'
-export type { HttpClient, HttpOptions } from './http.ts'
-export { type LoopbackOptions, listenForRedirect } from './loopback.ts'
+export { createCardCache, signedBy } from './discovery.ts'
+export type { FollowOptions } from './follow.ts'
+export type { HttpClient } from './http.ts'
+export { listenForRedirect } from './loopback.ts'
 export { createHttp } from './node.ts'
-export type { RetryOptions } from './retry.ts'
-export { createWebhookReceiver, type WebhookReceiverOptions } from './webhook.ts'
+export { createWebhookReceiver } from './webhook.ts'
