@@ -4,58 +4,24 @@
  *
  * @module corral/server
  */
-export type { HttpChunk, HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
+export type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
+export { A2AServer, type AppState, type RunningServer } from '../compat/a2a-server.ts'
 export {
-  A2AServer,
-  type AppState,
-  type AuthExtractor,
-  type Backend,
-  type FurtherOptions,
-  type Route,
-  type RunningServer,
-  type RunOptions,
-} from '../compat/a2a-server.ts'
-export type { Recovery } from '../engine/recover.ts'
-export type { GuardOptions as AddressGuardOptions } from '../network/guard.ts'
-export { type Grant, hasScope, type ScopeName } from '../protocol/operations.ts'
-export {
-  type AttemptFacts,
   createTokenSigner,
-  type Delivery,
-  type DeliveryOutcome,
-  type DeliveryRules,
   type RetryPolicy,
-  type Signing,
-  type TokenRequest,
   type TokenSigner,
-  type TokenSignerOptions,
-  type Verification,
   verifyBody,
-  type WebhookPayload,
 } from '../webhooks/deliver.ts'
-export type { DeliveryAttempt, DeliveryHistory } from '../webhooks/delivery-queue.ts'
-export type { DeliveryLimits } from '../webhooks/delivery-slots.ts'
-export type { DeliverySettings, Webhooks } from '../webhooks/webhooks.ts'
+export type { Webhooks } from '../webhooks/webhooks.ts'
 export {
-  type ApiKeyOptions,
-  type Auth,
-  type AuthOptions,
   apiKeyAuthenticator as apiKey,
-  type BearerOptions,
   bearerAuthenticator as bearer,
-  type CallerExtractor,
-  createAuth,
   extractorAuthenticator as extractor,
-  type JwtOptions,
   jwtAuthenticator as jwt,
-  type SecretOwner,
-  type Secrets,
 } from './access/auth.ts'
-export type { LimitOptions, Limits, RateLimitOptions } from './access/limits.ts'
-export type { Authenticator, PresentedCredentials } from './authenticator.ts'
-export type { Intake, RequestHead } from './body.ts'
-export { type FetchOptions, toFetch } from './fetch.ts'
-export { type NodeHandlerOptions, toNodeHandler } from './node/http.ts'
+export type { Authenticator } from './authenticator.ts'
+export { toFetch } from './fetch.ts'
+export { toNodeHandler } from './node/http.ts'
 export {
   type Listening,
   type ListenOptions,
@@ -64,5 +30,5 @@ export {
   runServer,
   type StartedServer,
 } from './node/run.ts'
-export type { CorsOptions, PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
+export type { ServerOptions } from './options.ts'
 export { createServer, type Server } from './server.ts'
