@@ -344,7 +344,7 @@ function toPush({
 }
 
 /** Whose store is meant: a configuration's, or another that is named instead. */
-export interface StoreChoice {
+interface StoreChoice {
   /** The configuration's file. */
   readonly path: string
   /** Where tasks are kept, whatever the file says: `memory`, a file or a `postgres://` URL. */

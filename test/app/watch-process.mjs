@@ -4,9 +4,10 @@
  */
 import { dirname } from 'node:path'
 import { askAlone } from '../../dist/agents/wrap.js'
+import { createRoster } from '../../dist/app/roster.js'
 import { userMessage } from '../../dist/index.js'
 import { systemClock } from '../../dist/shared/clock.js'
-import { createRoster, loadConfig, watchConfig } from '../../dist/team/index.js'
+import { loadConfig, watchConfig } from '../../dist/team/index.js'
 
 const path = process.argv[2]
 const deps = { directory: dirname(path) }
