@@ -7,7 +7,7 @@ import { reasonsOf } from './scorers/built-in.ts'
 import type { RewardInfo, ScoreCheck } from './scorers/scorer.ts'
 
 /** How a report names the outcome of a simulation. */
-export type SimulationOutcome = 'passed' | 'failed' | 'unscored' | 'infrastructure'
+type SimulationOutcome = 'passed' | 'failed' | 'unscored' | 'infrastructure'
 
 /** The page may load nothing and run nothing: whatever an agent said, it stays text. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'"

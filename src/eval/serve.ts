@@ -56,7 +56,7 @@ export interface EvaluatorOptions {
 }
 
 /** A finished evaluation in a list. */
-export interface ArchiveEntry {
+interface ArchiveEntry {
   readonly evaluation_id: string
   readonly timestamp: string
   readonly domain: string

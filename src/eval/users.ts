@@ -91,7 +91,7 @@ export interface User {
 }
 
 /** What ends a conversation when it stands in the user's words. */
-export const stopTokens: readonly string[] = ['###STOP###', '###TRANSFER###', '###OUT-OF-SCOPE###']
+const stopTokens: readonly string[] = ['###STOP###', '###TRANSFER###', '###OUT-OF-SCOPE###']
 
 /** Whether the user's words end the conversation. */
 export function isStop(content: string | null): boolean {
@@ -204,7 +204,7 @@ function doPart({ actions }: GoldenStep, part: number): SpokenMessage {
 }
 
 /** A conversation to replay the user's side of. */
-export interface Recording {
+interface Recording {
   readonly task_id: string
   readonly trial?: number
   readonly messages: readonly ConversationMessage[]
@@ -256,7 +256,7 @@ function keyOf(call: ToolCall | undefined): string {
 }
 
 /** Where a person reads and writes. */
-export interface Terminal {
+interface Terminal {
   readonly input: NodeJS.ReadableStream
   readonly output: NodeJS.WritableStream
 }

@@ -20,7 +20,7 @@ import {
 import { createCallCheck, historyOf } from './replay.ts'
 
 /** Something that a domain's author should see. A warning may be meant so: where refusing is right, nothing is done. */
-export interface Finding {
+interface Finding {
   readonly level: 'error' | 'warning'
   readonly kind: FindingKind
   readonly task_id: string | null
@@ -28,7 +28,7 @@ export interface Finding {
 }
 
 /** What can be wrong with a domain. */
-export type FindingKind =
+type FindingKind =
   | 'set-up' // the world does not open: an unknown function, data or a history that do not fit
   | 'unknown tool'
   | 'schema' // a golden action's arguments break the tool's own schema
@@ -39,7 +39,7 @@ export type FindingKind =
   | 'idle' // doing nothing scores 1
 
 /** A call to be executed in a domain's world. */
-export interface PlannedCall {
+interface PlannedCall {
   readonly name: string
   /** Who calls; the agent if absent. */
   readonly requestor?: Requestor
@@ -225,7 +225,7 @@ function read(text: string): unknown {
 }
 
 /** What calls gave back, and what they left of the world. */
-export interface CallReport {
+interface CallReport {
   /** What each call gave back, in order. */
   readonly outputs: readonly ToolOutcome[]
   /** The hash of the agent's half of the world afterwards. */

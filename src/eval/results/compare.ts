@@ -145,7 +145,7 @@ function domainOf({ info }: EvalResults): string {
 }
 
 /** How much the score moves when nothing changes but the seed. */
-export interface Spread {
+interface Spread {
   readonly runs: number
   readonly mean: number | null
   /** Standard deviation of the sample; null below two runs. */

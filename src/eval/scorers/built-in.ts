@@ -36,7 +36,7 @@ import type {
 } from './scorer.ts'
 
 /** A conversation to be scored. */
-export interface Scorable {
+interface Scorable {
   readonly domain: Domain
   readonly task: EvalTask
   /** The conversation, with the task's history first where it has one. */

@@ -14,7 +14,7 @@ import { createBase } from './state/base.ts'
 import { telecomKind, telecomWorkflowKind } from './telecom/domain.ts'
 
 /** A domain of tau2: its own tasks, policy and data, in worlds that answer as its Python does. */
-export interface Tau2Domain extends Domain {
+interface Tau2Domain extends Domain {
   readonly manifest: NonNullable<Domain['manifest']>
   open(task: EvalTask): Promise<Tau2Environment>
 }
