@@ -4,7 +4,7 @@
  *
  * @module corral/compat
  */
-export { fromRunnable, type Runnable } from '../agents/function.ts'
+export { fromRunnable } from '../agents/function.ts'
 export {
   A2AClient,
   A2AClient as A2aClient,
@@ -55,29 +55,20 @@ export {
   type AppState,
   type AuthConfig,
   type RunningServer,
-  toAuthenticator,
 } from './a2a-server.ts'
 export {
   EchoHandler,
-  type EchoOptions,
   fromMessageHandler,
   fromNextRecipient,
   HandlerError,
-  type HandlerErrorVariant,
   type HandlerReply,
   type MessageHandler,
-  type NextRecipientOptions,
-  type NextRecipientScheduler,
-  type RecipientHop,
 } from './message-handler.ts'
 export {
   type FullRequestHandler,
   fromRequestHandler,
-  type HandlerEvents,
   RequestHandler,
-  type RequestHandlerOptions,
   type ServerCallContext,
-  toRequestHandler,
 } from './request-handler.ts'
 export {
   AgentCapabilities,
@@ -89,14 +80,10 @@ export {
   AgentSkill as Skill,
   Artifact,
   type CancelTaskRequest,
-  type CapabilitiesDraft,
   type CardDraft,
   ContentTypeNotSupportedError,
   DataPart,
-  type ErrorClass,
   ErrorCode,
-  type ErrorCodeName,
-  type FileDetails,
   FilePart,
   FileWithBytes,
   FileWithUri,
@@ -107,22 +94,16 @@ export {
   InvalidRequestError,
   JSONParseError,
   Message,
-  type MessageDraft,
   type MessagePart,
   type MessageSendParams,
   MethodNotFoundError,
   newMessage,
   type Part,
-  type PartOptions,
-  type ProviderDraft,
   PushNotificationNotSupportedError,
   Role,
   type SendMessageRequest,
-  type SkillDraft,
-  type StatusDraft,
   Task,
   type TaskCancelParams,
-  type TaskDraft,
   type TaskGetParams,
   type TaskIdParams,
   type TaskListParams,
@@ -135,13 +116,8 @@ export {
   UnsupportedOperationError,
 } from './types.ts'
 export {
-  type A2AApplication,
   A2AFastAPIApplication,
-  type ApplicationOptions,
   createA2AServer,
   fromAgent,
-  type WorkshopApp,
-  type WorkshopOptions,
   WorkshopRequestHandler,
-  type WorkshopServer,
 } from './workshop.ts'

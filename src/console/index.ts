@@ -5,15 +5,4 @@
  * @module corral/console
  */
 
-export type { Visitors } from '../server/access/auth.ts'
-export type {
-  ConsoleHost,
-  ConsoleSettings,
-  CreateConsole,
-  ReceivedDelivery,
-  ServerConsole,
-  ShownAgent,
-  StoredListener,
-} from '../server/options.ts'
 export { type ConsoleOptions, createConsole } from './console.ts'
-export type { RelayOptions } from './relay.ts'

@@ -3,34 +3,13 @@
  *
  * @module corral/testing
  */
-export {
-  createFakeClock,
-  createInstantClock,
-  type FakeClock,
-  type InstantClock,
-  type InstantClockOptions,
-} from './clock.ts'
-export {
-  type MemberAnswer,
-  type MemberScript,
-  type ScriptedMember,
-  type ScriptedMemberOptions,
-  scripted,
-} from './member.ts'
+export { createFakeClock, createInstantClock, type FakeClock, type InstantClock } from './clock.ts'
+export { type ScriptedMember, scripted } from './member.ts'
 export {
   type ModelAnswer,
-  type ModelCall,
   type ModelRequest,
   type ModelScript,
   type ModelServer,
-  type ModelServerOptions,
   openModelServer,
 } from './model-server.ts'
-export { type ModelErrorKind, type ModelWire, scriptedUsage } from './model-wires.ts'
-export {
-  type AnswerFunction,
-  type RunTeamOptions,
-  runTeam,
-  type TeamRun,
-  type TracedDelegation,
-} from './run-team.ts'
+export { type RunTeamOptions, runTeam, type TeamRun } from './run-team.ts'

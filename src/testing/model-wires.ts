@@ -37,7 +37,7 @@ export interface Spoken {
 }
 
 /** What every scripted answer of a model reports as used. */
-export const scriptedUsage: Readonly<
+const scriptedUsage: Readonly<
   Record<'prompt_tokens' | 'completion_tokens' | 'total_tokens', number>
 > = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
 
