@@ -34,6 +34,7 @@ import type {
 import { AgentConnection } from './connection.ts'
 import {
   answerOf,
+  type ClientAnswer,
   type FollowedAgent,
   type Following,
   type FollowOptions,
@@ -82,14 +83,37 @@ export class A2AClient {
     return card
   }
 
-  /** Sends a message and waits for the task or message that answers it. */
+  /**
+   * Sends a message and waits for the answer, however long it takes: a lost stream is resumed. Where the answer is a question
+   * (its task is `TASK_STATE_INPUT_REQUIRED`), send yours with the `taskId`.
+   * @throws A2AError `taskFailed` or `taskCanceled` where the task did not complete.
+   */
+  send(input: Sendable, options: SendOptions & FollowOptions = {}): Promise<ClientAnswer> {
+    return answerOf(this.stream(input, options))
+  }
+
+  /**
+   * Sends a message and gives the events of what comes of it as they come, each once and in order, until the task ends or asks
+   * for input: a lost stream is resumed, and an agent that does not stream is polled. Leaving the loop does not end the task.
+   */
+  stream(
+    input: Sendable,
+    options: SendOptions & FollowOptions = {},
+  ): AsyncIterable<StreamResponse> {
+    return follow(this.#following(options), { send: toSendRequest(input, options) })
+  }
+
+  /**
+   * The protocol's `SendMessage` as it is: gives the task or message that the agent answers with, without following a task
+   * that still runs. `send` does.
+   */
   sendMessage(input: Sendable, options: SendOptions = {}): Promise<SendMessageResponse> {
     return this.dispatch('SendMessage', toSendRequest(input, options), options)
   }
 
   /**
-   * Sends a message, once the first event is asked for, and gives the events as they come. Leaving the loop closes the
-   * stream, not the task.
+   * The protocol's `SendStreamingMessage` as it is: sends the message once the first event is asked for, and gives the events
+   * as they come. A stream that breaks is an error; `stream` resumes it. Leaving the loop closes the stream, not the task.
    */
   sendMessageStream(input: Sendable, options: SendOptions = {}): AsyncIterable<StreamResponse> {
     const request = toSendRequest(input, options)
@@ -161,12 +185,12 @@ export class A2AClient {
     return follow(this.#following(options), typeof task === 'string' ? { id: task } : { task })
   }
 
-  /** Sends a message and follows what comes of it, as `follow` does. */
+  /** Another name for `stream`. */
   sendAndFollow(
     input: Sendable,
     options: SendOptions & FollowOptions = {},
   ): AsyncIterable<StreamResponse> {
-    return follow(this.#following(options), { send: toSendRequest(input, options) })
+    return this.stream(input, options)
   }
 
   /**
@@ -183,11 +207,11 @@ export class A2AClient {
   }
 
   /**
-   * Sends text and gives back the text of the answer, as JSON where it is data alone, however long it takes.
+   * The `text` of what `send` gives, and nothing else.
    * @throws A2AError `taskFailed` or `taskCanceled` where the task did not complete.
    */
-  run(text: string, options: SendOptions & FollowOptions = {}): Promise<string> {
-    return answerOf(this.sendAndFollow(text, options))
+  async run(text: string, options: SendOptions & FollowOptions = {}): Promise<string> {
+    return (await this.send(text, options)).text
   }
 
   /** Gives the agent as a tool for a model: name, description and schema from its card, and a function that runs it. */

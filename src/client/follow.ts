@@ -557,21 +557,36 @@ export async function pollUntilComplete(
   }
 }
 
+/** What an agent answered. */
+export interface ClientAnswer {
+  /** The text, as JSON where it is data alone; the question, where the agent asks for something. */
+  readonly text: string
+  /** The task as it is now; absent where the agent answered with a message alone. */
+  readonly task?: Task
+  /** That message. */
+  readonly message?: Message
+}
+
 /**
- * The text that events amount to: a message's, or a task's artifacts, which count before any message (specification §3.7); data
- * alone is given as JSON. A task that asks for input answers with its question.
+ * What events amount to: a message, or a task with the text of its artifacts, which count before any message (specification
+ * §3.7). A task that asks for input answers with its question.
  *
  * @throws A2AError `taskFailed` or `taskCanceled` where the task did not complete.
  */
-export async function answerOf(events: AsyncIterable<StreamResponse>): Promise<string> {
+export async function answerOf(events: AsyncIterable<StreamResponse>): Promise<ClientAnswer> {
   let fold: Fold | undefined
   for await (const event of events) {
     if (fold) fold.apply(event)
-    else if ('message' in event) return readableText(event.message.parts)
+    else if ('message' in event) return toAnswer(event.message)
     else if ('task' in event) fold = createFold(event.task)
   }
   if (!fold) throw new A2AError('invalidAgentResponse', 'The stream ended without an answer')
-  return answerText(fold.snapshot())
+  const task = fold.snapshot()
+  return { text: answerText(task), task }
+}
+
+function toAnswer(message: Message): ClientAnswer {
+  return { text: readableText(message.parts), message }
 }
 
 function answerText(task: Task): string {

@@ -35,7 +35,7 @@ export {
   type SendOptions,
 } from './config.ts'
 export { createCardCache, signedBy } from './discovery.ts'
-export type { FollowOptions } from './follow.ts'
+export type { ClientAnswer, FollowOptions } from './follow.ts'
 export type { HttpClient } from './http.ts'
 export { listenForRedirect } from './loopback.ts'
 export { createHttp } from './node.ts'

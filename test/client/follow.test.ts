@@ -440,17 +440,17 @@ describe('the answer of events', () => {
   test('D021 F018 is the text of the artifacts, put together by artifactId', async () => {
     const talk = { message: { ...message, role: 'ROLE_AGENT' as const } }
     const events = list({ task: working }, chunk('one '), talk, chunk('two'), completed)
-    expect(await answerOf(events)).toBe('one two')
+    expect((await answerOf(events)).text).toBe('one two')
   })
 
   test('is the text of a message', async () => {
-    expect(await answerOf(list({ message }))).toBe('hi')
+    expect((await answerOf(list({ message }))).text).toBe('hi')
   })
 
   test('is the question of a task that asks', async () => {
     const asking = { state: 'TASK_STATE_INPUT_REQUIRED', message } as const
     const events = list({ task: working }, { statusUpdate: { ...ids, status: asking } })
-    expect(await answerOf(events)).toBe('hi')
+    expect((await answerOf(events)).text).toBe('hi')
   })
 
   test.each([
