@@ -14,8 +14,10 @@ export {
 } from '../webhooks/deliver.ts'
 export type { Webhooks } from '../webhooks/webhooks.ts'
 export {
-  apiKeyAuthenticator as apiKey,
-  bearerAuthenticator as bearer,
+  apiKey,
+  apiKeyAuthenticator as apiKeys,
+  bearer,
+  bearerAuthenticator as bearerTokens,
   extractorAuthenticator as extractor,
   jwtAuthenticator as jwt,
 } from './access/auth.ts'
@@ -28,7 +30,9 @@ export {
   listen,
   type RunServerOptions,
   runServer,
+  type ServeAgentOptions,
   type StartedServer,
+  serve,
 } from './node/run.ts'
 export type { ServerOptions } from './options.ts'
 export { createServer, type Server } from './server.ts'

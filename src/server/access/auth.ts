@@ -222,6 +222,12 @@ export function apiKeyAuthenticator(options: ApiKeyOptions): Authenticator {
   }
 }
 
+/**
+ * Another name for `apiKeys`.
+ * @deprecated `apiKey` of `corral/client` is what a caller shows.
+ */
+export const apiKey: typeof apiKeyAuthenticator = apiKeyAuthenticator
+
 /** A bearer token that is looked up. */
 export interface BearerOptions {
   /** Token → owner, or a function that knows the token's owner. */
@@ -244,6 +250,12 @@ export function bearerAuthenticator(options: BearerOptions): Authenticator {
     },
   }
 }
+
+/**
+ * Another name for `bearerTokens`.
+ * @deprecated `bearer` of `corral/client` is what a caller shows.
+ */
+export const bearer: typeof bearerAuthenticator = bearerAuthenticator
 
 /** Tells who calls by the headers of a request; undefined if it is nobody known. */
 export type CallerExtractor = (

@@ -1,11 +1,14 @@
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Agent } from '../../agents/agent.ts'
+import type { AgentFunction } from '../../agents/function.ts'
 import { createDeferred } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, toLogger } from '../../shared/log.ts'
 import { checkArgument, checkOptions, type OptionTable } from '../../shared/options.ts'
 import { isLoopback } from '../access/origins.ts'
-import type { Server } from '../server.ts'
+import type { ServerOptions } from '../options.ts'
+import { createServer, type Server, serverOptions } from '../server.ts'
 import { createNodeAdapter } from './http.ts'
 
 /** Where `runServer` listens, and what stops it. */
@@ -46,9 +49,55 @@ export interface StartedServer extends Listening {
   readonly stopped: Promise<void>
 }
 
+/** How agents are served: where they answer, and everything that `createServer` takes. */
+export interface ServeAgentOptions extends Omit<ServerOptions, 'agents'> {
+  /** 3000 if absent; 0 takes any free one. */
+  readonly port?: number
+  /** `127.0.0.1` if absent, which this machine alone reaches; `0.0.0.0` for all interfaces. */
+  readonly host?: string
+  /** Whether SIGINT and SIGTERM stop it; true if absent. */
+  readonly signals?: boolean
+  /** Called when the server is closed, and where it cannot start: close what it was made of here, a store or a team. */
+  readonly afterClose?: () => Promise<void>
+}
+
+const { agents: _, ...sharedOptions } = serverOptions
+
+const serveOptions: OptionTable<ServeAgentOptions> = {
+  ...sharedOptions,
+  port: 'number',
+  host: 'string',
+  signals: 'boolean',
+  afterClose: 'function',
+}
+
 /**
- * Starts a server: it listens, takes up what an earlier process left in the store, and stops on a signal if asked to.
- * Where one of these fails, nothing stays open.
+ * Serves an agent, a team, a function that answers, or several of them, the first at the root: on every wire, until a signal
+ * or `close` stops it gracefully. It takes up what an earlier process left in the store.
+ * @throws Error that says what to do when the port is taken or not allowed.
+ */
+export async function serve(
+  agents: Agent | AgentFunction | readonly (Agent | AgentFunction)[],
+  options: ServeAgentOptions = {},
+): Promise<StartedServer> {
+  checkArgument('serve', 'what is served', agents, 'array|object|function')
+  checkOptions('serve', options, serveOptions)
+  const { port = 3000, host = '127.0.0.1', signals = true, afterClose, ...rest } = options
+  const { clock, logger } = rest
+  const server = await createServer({ ...rest, agents: [agents].flat() })
+  return runServer(server, {
+    port,
+    host,
+    signals,
+    ...(afterClose && { afterClose }),
+    ...(clock && { clock }),
+    ...(logger !== undefined && { logger }),
+  })
+}
+
+/**
+ * Starts a server that `createServer` made; `serve` does both. It listens, takes up what an earlier process left in the
+ * store, and stops on a signal if asked to. Where one of these fails, nothing stays open.
  * @throws Error that says what to do when the port is taken or not allowed, or `openRefusal`.
  */
 export async function runServer(server: Server, options: RunServerOptions): Promise<StartedServer> {
