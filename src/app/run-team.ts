@@ -1,8 +1,5 @@
 import { dirname, resolve } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
-import { loadConfig } from '../app/config/load.ts'
-import type { ConfigVariables } from '../app/config/values.ts'
-import { createRoster, type Roster } from '../app/roster.ts'
 import { A2AClient } from '../client/client.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import type { Dispatch } from '../protocol/operations.ts'
@@ -12,6 +9,9 @@ import { createServer } from '../server/server.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
+import { loadConfig } from './config/load.ts'
+import type { ConfigVariables } from './config/values.ts'
+import { createRoster, type Roster } from './roster.ts'
 
 /** What came of a run. */
 export interface TeamRun {

@@ -8,6 +8,7 @@ export type { Config } from '../app/config/file.ts'
 export { loadConfig, parseConfig, toConfigJsonSchema } from '../app/config/load.ts'
 export { ConfigError } from '../app/config/locate.ts'
 export { createTeamFromConfig } from '../app/roster.ts'
+export { type RunTeamOptions, runTeam, type TeamRun } from '../app/run-team.ts'
 export {
   type ServeOptions,
   type Serving,

@@ -3,6 +3,8 @@
  *
  * @module corral/testing
  */
+
+export { type RunTeamOptions, runTeam, type TeamRun } from '../app/run-team.ts'
 export { createFakeClock, createInstantClock, type FakeClock, type InstantClock } from './clock.ts'
 export { type ScriptedMember, scripted } from './member.ts'
 export {
@@ -12,4 +14,3 @@ export {
   type ModelServer,
   openModelServer,
 } from './model-server.ts'
-export { type RunTeamOptions, runTeam, type TeamRun } from './run-team.ts'

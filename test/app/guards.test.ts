@@ -9,7 +9,7 @@ import { userMessage } from '../../src/protocol/task.ts'
 import { createServer } from '../../src/server/index.ts'
 import { openSqliteStore } from '../../src/store/index.ts'
 import { openModelServer } from '../../src/testing/model-server.ts'
-import { runTeam } from '../../src/testing/run-team.ts'
+import { runTeam } from '../../src/app/run-team.ts'
 
 let directory = ''
 

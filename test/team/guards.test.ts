@@ -12,7 +12,7 @@ import { openSqliteStore } from '../../src/store/index.ts'
 import type { SchedulerConfig, Step } from '../../src/team/config.ts'
 import { defineTeam } from '../../src/team/team.ts'
 import { type MemberScript, scripted } from '../../src/testing/member.ts'
-import { runTeam, type TeamRun } from '../../src/testing/run-team.ts'
+import { runTeam, type TeamRun } from '../../src/app/run-team.ts'
 import { member, untilCancelled } from '../fixtures/members.ts'
 import { taskOf } from './scene.ts'
 

@@ -7,7 +7,7 @@ import { usageOf } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
 import { openModelServer } from '../../../src/testing/model-server.ts'
-import { runTeam } from '../../../src/testing/run-team.ts'
+import { runTeam } from '../../../src/app/run-team.ts'
 
 const key = 'sk-abcd1234efgh5678ijkl9012mnop3456'
 const guards: Guards = { input: ['secrets'], output: ['email', { use: 'length', max: 40 }] }
