@@ -22,7 +22,7 @@ const quick = isReplicated ? [] : toPatterns(quickTests(source('.'), 'test', 'co
 /** Examples import Corral as its users do; here that is the source. */
 const alias = [
   { find: /^corral$/, replacement: source('./src/index.ts') },
-  { find: /^corral\/([a-z]+)$/, replacement: source('./src/$1/index.ts') },
+  { find: /^corral\/([a-z/]+)$/, replacement: source('./src/$1/index.ts') },
 ]
 
 /** What all tests have in common. */
