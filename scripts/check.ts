@@ -7,15 +7,19 @@
  * in `test/scripts/`. `--record` writes the numbers of the ratchet that fell, unless one rose.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { operationNames } from '../src/protocol/operations.ts'
 import { checks, type Facts } from './check/checks.ts'
 import type { Replaced } from './check/exports.ts'
 import { compareShape, readRatchet, recordShape, sizeTable, writeRatchet } from './check/ratchet.ts'
+import { readTree } from './check/read.ts'
 import { shapeOf } from './check/shape.ts'
 import { sizesOf } from './check/sizes.ts'
-import { createTree, type Tree } from './check/tree.ts'
+import type { Tree } from './check/tree.ts'
+import { codesOf } from './markdown/links.ts'
+import { fencesOf } from './markdown/page.ts'
+import { pagesOf } from './markdown/tree.ts'
 
 const { values: flags, positionals } = parseArgs({
   options: { record: { type: 'boolean', default: false } },
@@ -23,12 +27,13 @@ const { values: flags, positionals } = parseArgs({
 })
 /** The folder that has `src` and the manifest; a test gives another one. */
 const root = positionals[0] ?? join(import.meta.dirname, '..')
-const tree = readTree('src')
+const tree = readTree(root, 'src')
 const facts: Facts = {
   operations: operationNames,
   replaced: readReplaced(),
-  page: withoutTests(readTree('console')),
-  tests: readTree('test', 'test-slow', 'bench', 'scripts', 'console/test'),
+  page: withoutTests(readTree(root, 'console')),
+  tests: readTree(root, 'test', 'test-slow', 'bench', 'scripts', 'console/test'),
+  mentioned: new Set([...examples(), ...codeOnPages()].flatMap((text) => text.match(/\w+/g) ?? [])),
 }
 
 /** The page keeps the rules of the source too. */
@@ -67,23 +72,22 @@ function withoutTests(page: Tree): Tree {
   return new Map([...page].filter(([path]) => !path.startsWith('../console/test/')))
 }
 
-/** Parses all files of the folders that exist. */
-function readTree(...folders: readonly string[]): Tree {
-  const files = folders
-    .map((folder) => join(root, folder))
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !file.includes(`${sep}node_modules${sep}`))
-  return createTree(
-    Object.fromEntries(
-      files.map((file) => [
-        relative(join(root, 'src'), file).replaceAll(sep, '/'),
-        readFileSync(file, 'utf8'),
-      ]),
-    ),
-  )
+/** The texts of all programs in `examples`. */
+function examples(): string[] {
+  const folder = join(root, 'examples')
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.m?[jt]s$/.test(file) && !file.includes('node_modules'))
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+}
+
+/** Blocks and stretches of code on README and the pages of `docs`, but the reference. */
+function codeOnPages(): string[] {
+  if (!existsSync(join(root, 'docs'))) return []
+  return pagesOf(root)
+    .filter((page) => page === 'README.md' || /^docs\/(?!api\/)/.test(page))
+    .map((page) => readFileSync(join(root, page), 'utf8'))
+    .flatMap((page) => [...fencesOf(page), ...codesOf(page)].map(({ text }) => text))
 }
 
 function readReplaced(): Replaced {

@@ -14,6 +14,7 @@ import {
 import { checkLayers } from './layers.ts'
 import { checkOperations } from './operations.ts'
 import { checkProvenance } from './provenance.ts'
+import { checkPublicNames } from './public.ts'
 import { checkLengths } from './sizes.ts'
 import type { Tree } from './tree.ts'
 
@@ -26,6 +27,8 @@ export interface Facts {
   readonly page: Tree
   /** Tests, benchmarks and scripts. */
   readonly tests: Tree
+  /** The words of the examples, and of the code on the pages but the reference. */
+  readonly mentioned: ReadonlySet<string>
 }
 
 /** Every rule of the source tree: one line per fault, naming the file. */
@@ -36,6 +39,7 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
   operations: (tree, { operations }) => checkOperations(tree, operations),
   'unique names': (tree, { replaced }) => checkUniqueNames(tree, replaced),
   'unused exports': (tree, facts) => checkUnusedExports(tree, facts.replaced, facts),
+  'public names': (tree, { mentioned }) => checkPublicNames(tree, mentioned),
   provenance: checkProvenance,
   expressions: checkExpressions,
   trimming: checkTrimming,

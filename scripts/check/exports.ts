@@ -1,4 +1,5 @@
 import { isEntrance } from './layers.ts'
+import { publicSurface } from './public.ts'
 import type { Source, Tree } from './tree.ts'
 
 /** The manifest's `browser` map: a file that stands in for another in a browser, and that other. */
@@ -26,8 +27,8 @@ interface Users {
 }
 
 /**
- * Exports that no other file uses. An entrance uses what it passes on. A file that stands in for another is used as that
- * one is. An export that only a test imports, directly from its file, is accepted here and counted by the ratchet.
+ * Exports that no other file uses. An entrance uses what it passes on, and the types that the declarations of its names
+ * are written with: the reference shows them. A file that stands in for another is used as that one is. An export that only a test imports, directly from its file, is accepted here and counted by the ratchet.
  */
 export function checkUnusedExports(tree: Tree, replaced: Replaced, users: Users): string[] {
   return unusedExports(tree, replaced, users)
@@ -78,6 +79,7 @@ function usedNames(tree: Tree, page: Tree): Set<string> {
     if (isEntrance(source.path)) for (const { name } of source.exports) use(source.path, name)
     for (const [target, name] of importedBy(source, tree)) use(target, name)
   }
+  for (const place of publicSurface(tree).needed) used.add(place)
   return used
 }
 

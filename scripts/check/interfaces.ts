@@ -3,7 +3,7 @@
  * hands to another part of it. The parts can have the thing itself instead.
  */
 import { type ESTree, Visitor } from 'rolldown/utils'
-import { isEntrance } from './layers.ts'
+import { publicSurface } from './public.ts'
 import { folderOf, lineAt, type Source, type Tree } from './tree.ts'
 
 /** A declared interface and what the walk found about it. */
@@ -34,7 +34,8 @@ type Signatures = ReadonlyMap<string, readonly (string | undefined)[]>
 /**
  * Lists the interfaces that
  * - have at least one member that is a function,
- * - are named and made only by files of their own top folder, and exported by no entrance, and
+ * - are named and made only by files of their own top folder, and are neither exported by an entrance nor needed by what
+ *   one exports, and
  * - have exactly one implementation. One place each: a class that `implements` the interface; a function declared to
  *   return it (or a promise of it) that returns an object literal; an object literal that is assigned to a variable or
  *   field declared with it, or marked `as` or `satisfies`; an object literal passed to a function or constructor whose
@@ -47,6 +48,11 @@ export function singleImplementations(tree: Tree, page: Tree): string[] {
   const declared = declaredIn(scopes)
   const signatures: Signatures = new Map(scopes.flatMap(signaturesOf))
   for (const scope of scopes) noteUses(scope, declared)
+  const { names, needed } = publicSurface(tree)
+  for (const place of [...names.map((one) => one.place), ...needed]) {
+    const one = declared.get(place)
+    if (one) one.isPublic = true
+  }
   for (const source of page.values())
     for (const key of namesOf(source, tree).values()) declared.get(key)?.users.add(source.path)
   for (const scope of scopes)
@@ -131,13 +137,12 @@ function isFunctionType(type: ESTree.TSType | undefined): boolean {
   return type?.type === 'TSFunctionType'
 }
 
-/** Notes which interfaces a file imports, and which an entrance passes on. */
+/** Notes which interfaces a file imports, and which it passes on. */
 function noteUses({ source, names }: Scope, declared: ReadonlyMap<string, Declared>): void {
   for (const key of names.values()) declared.get(key)?.users.add(source.path)
   for (const { name, from } of source.exports) {
     const one = declared.get(from ? `${from.target}#${from.name}` : `${source.path}#${name}`)
     one?.users.add(source.path)
-    if (one && isEntrance(source.path)) one.isPublic = true
   }
 }
 

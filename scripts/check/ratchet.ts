@@ -30,7 +30,7 @@ export interface Comparison {
 
 const empty: Ratchet = {
   shape: {},
-  size: { folders: {}, publicNames: 0 },
+  size: { folders: {} },
   walks: {},
   reasons: [],
 }
@@ -139,7 +139,7 @@ export function recordWalks(ratchet: Ratchet, measured: Ratchet['walks']): Ratch
   return { ...ratchet, walks }
 }
 
-/** Files, lines and public names beside the record, a row per folder. */
+/** Files and lines beside the record, a row per folder. */
 export function sizeTable(recorded: Sizes, now: Sizes): string {
   const folders = [...new Set([...Object.keys(now.folders), ...Object.keys(recorded.folders)])]
   const rows = folders.map((name) => {
@@ -169,7 +169,6 @@ export function sizeTable(recorded: Sizes, now: Sizes): string {
     ...rows.map((row) =>
       `${row.name.padEnd(12)}${cell(row.files, row.addedFiles, 6)} ${cell(row.lines, row.addedLines, 6)}`.trimEnd(),
     ),
-    `${'public names'.padEnd(12)}${cell(now.publicNames, now.publicNames - recorded.publicNames, 6)}`.trimEnd(),
   ].join('\n')
 }
 

@@ -7,6 +7,7 @@ import type { Facts } from './checks.ts'
 import { testOnlyExports } from './exports.ts'
 import { functionsOf } from './functions.ts'
 import { singleImplementations } from './interfaces.ts'
+import { publicSurface } from './public.ts'
 import { countLines, folderOf, lineAt, type Source, type Tree } from './tree.ts'
 
 /** One number, and the places that make it up; of a maximum the place of the largest. */
@@ -33,6 +34,7 @@ export function shapeOf(tree: Tree, facts: Facts): Record<string, Measure> {
     duplicateTypeNames: count(duplicateTypeNames(tree)),
     bannedWords: count(bannedWords([...tree.values(), ...facts.page.values()])),
     testOnlyExports: count(testOnlyExports(tree, facts.replaced, facts)),
+    publicNames: count(publicNames(tree)),
     longestFile: largest(
       [...tree.values()].map(({ path, text }) => [countLines(text), path]),
       600,
@@ -41,6 +43,13 @@ export function shapeOf(tree: Tree, facts: Facts): Record<string, Measure> {
     longFunctions: count(functions.filter(([lines]) => lines > functionLines).map(toItem)),
     filesInOneDirectory: largest(directories(tree), 14),
   }
+}
+
+/** The different names that users can import. */
+function publicNames(tree: Tree): string[] {
+  const entrances = new Map<string, string>()
+  for (const { name, entrance } of publicSurface(tree).names) entrances.set(name, entrance)
+  return [...entrances].map(([name, entrance]) => `${entrance}: ${name}`)
 }
 
 function count(items: readonly string[]): Measure {

@@ -1,5 +1,4 @@
 import { functionsOf } from './functions.ts'
-import { isEntrance } from './layers.ts'
 import { countLines, folderOf, type Tree } from './tree.ts'
 
 const maxFileLines = 600
@@ -28,8 +27,6 @@ export function checkLengths(tree: Tree): string[] {
 export interface Sizes {
   /** Files and lines of each top folder of `src`, with `eval/tau2` and the console's page apart. */
   readonly folders: Readonly<Record<string, FolderSize>>
-  /** How many different names the entrances export. */
-  readonly publicNames: number
 }
 
 /** Files and lines. */
@@ -44,7 +41,7 @@ const apart: readonly (readonly [RegExp, string])[] = [
   [/^eval\/tau2\//, 'eval/tau2'],
 ]
 
-/** Counts files, lines and public names. */
+/** Counts files and lines. */
 export function sizesOf(tree: Tree, page: Tree): Sizes {
   const folders: Record<string, FolderSize> = {}
   for (const { path, text } of [...tree.values(), ...page.values()]) {
@@ -52,11 +49,7 @@ export function sizesOf(tree: Tree, page: Tree): Sizes {
     const { files, lines } = folders[name] ?? { files: 0, lines: 0 }
     folders[name] = { files: files + 1, lines: lines + countLines(text) }
   }
-  const names = [...tree.values()]
-    .filter(({ path }) => isEntrance(path))
-    .flatMap(({ exports }) => exports.map(({ name }) => name))
   return {
     folders: Object.fromEntries(Object.entries(folders).sort(([a], [b]) => (a < b ? -1 : 1))),
-    publicNames: new Set(names).size,
   }
 }

@@ -155,7 +155,8 @@ export function countLines(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 }
 
-function targetOf(path: string, specifier: string): string | undefined {
+/** The file of `src` that a relative specifier means. */
+export function targetOf(path: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined
   return posix.join(posix.dirname(path), specifier).replace(/^\.\.\/src\//, '')
 }

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { loadConfig, parseConfig } from '../../src/app/config/load.ts'
 import { createRoster, createTeamFromConfig, type Roster } from '../../src/app/roster.ts'
+import { runTeam } from '../../src/app/run-team.ts'
 import { watchConfig } from '../../src/app/watch.ts'
 import { userMessage } from '../../src/protocol/task.ts'
 import { createServer } from '../../src/server/index.ts'
 import { openSqliteStore } from '../../src/store/index.ts'
 import { openModelServer } from '../../src/testing/model-server.ts'
-import { runTeam } from '../../src/app/run-team.ts'
 
 let directory = ''
 

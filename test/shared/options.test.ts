@@ -61,24 +61,24 @@ async function faultOf(call: Callable, ...given: unknown[]): Promise<unknown> {
  */
 const unchecked: ReadonlySet<string> = new Set(
   `
-corral.checkCard corral.chooseInterface corral.renderCard corral.createFold corral.requireSignature
-corral.signCard corral.verifyCard corral.answerParts corral.canTransition corral.completedTaskWithText
-corral.textOf server.hasScope server.verifyBody agents.toId team.replyParts compat.completedTaskWithText
+corral.createFold corral.requireSignature
+corral.signCard corral.verifyCard corral.answerParts corral.completedTaskWithText
+corral.textOf server.verifyBody team.replyParts compat.completedTaskWithText
 compat.DataPart compat.FilePart compat.Message compat.Task compat.TaskStatus
 
 agents.ConfigConversionError agents.ContentBlocked agents.GuardFault team.ConfigError
 team.InvalidTeamError eval.statusCodeOf
 
-agents.loadModuleAgent agents.withOutputSchema agents.toDataSchema team.createRoster
-team.createTeamFromConfig team.rosterWarnings team.serveConfigOverMcp team.storePlace
+agents.withOutputSchema agents.toDataSchema
+team.createTeamFromConfig team.serveConfigOverMcp
 team.toServerOptions team.watchConfig
 
 eval.checkOutgoing eval.formatToolAsText eval.formatTools eval.fromA2A eval.parseReply
-eval.parseToolCall eval.toA2A eval.runCalls eval.findDomainOf eval.createCallCheck eval.checkMetrics
-eval.estimateTokens eval.latencySpread eval.summarise eval.toDict eval.toMetricsArray
-eval.toMetricsDocument eval.toMetricsLine eval.headline eval.outcomeOf eval.toHtml eval.toJUnit
-eval.toMarkdown eval.compareResults eval.passRate eval.spreadOf eval.passHatK eval.requireOwn
-eval.doNothingBaseline eval.saveResults eval.converse eval.agreeingJudge eval.scoreConversation
+eval.parseToolCall eval.toA2A eval.checkMetrics
+eval.estimateTokens eval.summarise eval.toDict eval.toMetricsArray
+eval.toMetricsDocument eval.toHtml eval.toJUnit
+eval.toMarkdown eval.compareResults
+eval.converse
 eval.evaluationPath eval.readEvaluation
 `.split(/\s+/),
 )

@@ -7,13 +7,13 @@ import type {
   Guards,
   GuardVerdict,
 } from '../../../src/agents/guards/guard.ts'
+import { runTeam, type TeamRun } from '../../../src/app/run-team.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
 import { historyExtension, toUsageMetadata, usageOf } from '../../../src/protocol/extensions.ts'
 import { answerParts, textOf, userMessage } from '../../../src/protocol/task.ts'
 import type { JsonObject, Message, Part } from '../../../src/protocol/types.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
-import { runTeam, type TeamRun } from '../../../src/app/run-team.ts'
 import { connect } from '../../team/scene.ts'
 
 const key = 'sk-abcd1234efgh5678ijkl9012mnop3456'

@@ -3,11 +3,11 @@ import { defineAgent } from '../../../src/agents/function.ts'
 import type { Guards } from '../../../src/agents/guards/guard.ts'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import { A2AAgent } from '../../../src/agents/remote/agent.ts'
+import { runTeam } from '../../../src/app/run-team.ts'
 import { usageOf } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
 import { openModelServer } from '../../../src/testing/model-server.ts'
-import { runTeam } from '../../../src/app/run-team.ts'
 
 const key = 'sk-abcd1234efgh5678ijkl9012mnop3456'
 const guards: Guards = { input: ['secrets'], output: ['email', { use: 'length', max: 40 }] }

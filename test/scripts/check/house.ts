@@ -18,6 +18,7 @@ export const facts: Facts = {
   replaced: {},
   page: new Map(),
   tests: new Map(),
+  mentioned: new Set(['createMemoryStore']),
 }
 
 /** The faults of one rule in the house with some files more, or otherwise. */

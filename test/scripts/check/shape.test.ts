@@ -144,7 +144,15 @@ test('the longest file and function and the fullest directory are named', () => 
   expect(itemsOf('filesInOneDirectory', planted)).toEqual(['store: 3'])
 })
 
-test('the size counts files and lines by folder, and public names once', () => {
+test('public names are counted once', () => {
+  const planted = { 'server/index.ts': "export type { Store } from '../store/store.ts'\n" }
+  expect(itemsOf('publicNames', planted)).toEqual([
+    'store/index.ts: createMemoryStore',
+    'server/index.ts: Store',
+  ])
+})
+
+test('the size counts files and lines by folder', () => {
   const more = {
     'eval/tau2/a.ts': '//\n',
     'server/index.ts': "export type { Store } from '../store/store.ts'\n",
@@ -157,6 +165,5 @@ test('the size counts files and lines by folder, and public names once', () => {
       shared: { files: 1, lines: 1 },
       store: { files: 3, lines: 7 },
     },
-    publicNames: 2,
   })
 })

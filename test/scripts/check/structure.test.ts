@@ -43,10 +43,11 @@ describe('layers', () => {
     ])
   })
 
-  test('name a command that goes past the entrances', () => {
-    const planted = "const { createMemoryStore } = await import('../store/memory.ts')\n"
+  test('name a command that goes past the entrances into what serves', () => {
+    const planted =
+      "import '../store/index.ts'\nconst { createMemoryStore } = await import('../store/memory.ts')\nimport '../engine/engine.ts'\n"
     expect(faultsOf('layers', { 'cli/main.ts': planted })).toEqual([
-      'cli/main.ts: cli imports public entrances only, not store/memory.ts',
+      'cli/main.ts: may not import engine/engine.ts',
     ])
   })
 
@@ -222,6 +223,30 @@ describe('exported names', () => {
     expect(faultsOf('unused exports', planted)).toEqual([
       'store/a.ts:2: Two is exported and used in no other file',
       'store/a.ts:3: three is exported and used in no other file',
+    ])
+  })
+
+  test('are used by the declaration of a public name', () => {
+    const planted = {
+      'store/a.ts':
+        "import type * as B from './b.ts'\nexport interface Options { one?: B.One }\nclass Two {}\nexport function open(given: Options): void { new Two(given) }\n",
+      'store/b.ts':
+        'export class One { #own: Three; two: Four }\nexport interface Three {}\nexport interface Four {}\n',
+      'store/index.ts': `${house['store/index.ts']}export { open } from './a.ts'\n`,
+    }
+    expect(faultsOf('unused exports', planted)).toEqual([
+      'store/b.ts:2: Three is exported and used in no other file',
+    ])
+  })
+
+  test('that are public are on a page, or belong to what is', () => {
+    const planted = {
+      'store/a.ts': 'export interface Spare {}\n',
+      'store/index.ts': `${house['store/index.ts']}export type { Spare } from './a.ts'\n`,
+    }
+    expect(faultsOf('public names')).toEqual([])
+    expect(faultsOf('public names', planted)).toEqual([
+      'store/index.ts: Spare is on no page and in no example; mention it, or do not export it',
     ])
   })
 

@@ -1,11 +1,15 @@
 import { connect, createServer as createSocketServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type RunServerOptions, runServer } from '../../../src/server/node/run.ts'
+import { A2AClient } from '../../../src/client/client.ts'
+import { type RunServerOptions, runServer, serve } from '../../../src/server/node/run.ts'
 import { createServer, type Server } from '../../../src/server/server.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { silent } from '../../../src/shared/log.ts'
+import { createMemoryStore } from '../../../src/store/memory/store.ts'
+import { defineTeam } from '../../../src/team/team.ts'
 import { get, scripted } from '../../acceptance/serve.ts'
 
+const scheduler = { type: 'workflow', steps: [{ agentId: 'a' }] } as const
 const local = { port: 0, host: '127.0.0.1' } as const
 
 async function open(change: Partial<Server> = {}): Promise<{ server: Server; said: string[] }> {
@@ -145,4 +149,45 @@ test('signals are left alone unless asked for, and when the server has stopped',
   await Promise.all([quiet.close(), listening.close()])
   await listening.stopped
   expect(count()).toBe(before)
+})
+
+describe('serve', () => {
+  const quiet = { port: 0, signals: false, logger: false } as const
+  const first = (url: string) => new A2AClient(url).run('hi')
+
+  test.each([
+    ['an agent', scripted('hello')],
+    ['a function', () => 'hello'],
+    ['several, the first at the root', [scripted('hello'), () => 'unheard']],
+    ['a team', defineTeam({ id: 't', name: 'T', agents: { a: scripted('hello') }, scheduler })],
+  ])('serves %s on this machine', async (_what, agents) => {
+    const { url, host, close } = await serve(agents, quiet)
+    onTestFinished(close)
+    expect(host).toBe('127.0.0.1')
+    expect(await first(url)).toBe('hello')
+  })
+
+  test('takes the options of a server, and calls back when it is closed', async () => {
+    const store = createMemoryStore()
+    const closed = createDeferred<void>()
+    const afterClose = async (): Promise<void> => closed.resolve()
+    const started = await serve(scripted('hello'), { ...quiet, store, afterClose })
+    expect(started.server.store).toBe(store)
+    await started.close()
+    await closed.promise
+  })
+
+  test('stops on signals unless told otherwise', async () => {
+    const before = process.listenerCount('SIGTERM')
+    const { close } = await serve(scripted('hello'), { port: 0, logger: false })
+    expect(process.listenerCount('SIGTERM')).toBe(before + 1)
+    await close()
+    expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+
+  test('says which option it does not know', async () => {
+    await expect(serve(scripted('hello'), { prot: 1 } as object)).rejects.toThrow(
+      'serve: unknown option prot; did you mean port?',
+    )
+  })
 })
