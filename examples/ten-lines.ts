@@ -3,7 +3,8 @@
 // #region team
 import { textOf } from 'corral'
 import { defineAgent } from 'corral/agents'
-import { defineTeam, TeamServer } from 'corral/team'
+import { serve } from 'corral/server'
+import { defineTeam } from 'corral/team'
 
 const planner = defineAgent({ name: 'Planner' }, ({ parts }) => `Plan: ${textOf(parts)}`)
 const writer = defineAgent({ name: 'Writer' }, ({ parts }) => `Written. ${textOf(parts)}`)
@@ -13,14 +14,13 @@ const team = defineTeam({
   agents: { planner, writer },
   scheduler: { type: 'workflow', steps: [{ agentId: 'planner' }, { agentId: 'writer' }] },
 })
-const server = new TeamServer(team, Number(process.env.PORT ?? 0), { host: '127.0.0.1' })
-await server.start()
+const server = await serve(team, { port: Number(process.env.PORT ?? 0) })
 
 // #endregion team
 
 import { A2AClient } from 'corral/client'
 
-const client = new A2AClient(server.url ?? '')
-console.log(await client.run('A book about bees'))
+const client = new A2AClient(server.url)
+console.log((await client.send('A book about bees')).text)
 await client.close()
-await server.shutdown()
+await server.close()

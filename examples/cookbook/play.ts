@@ -1,12 +1,7 @@
 import type { Message } from 'corral'
 import type { Team } from 'corral/team'
-import {
-  type ModelRequest,
-  type ModelScript,
-  openModelServer,
-  runTeam,
-  type TeamRun,
-} from 'corral/testing'
+import { runTeam, type TeamRun } from 'corral/team'
+import { type ModelRequest, type ModelScript, openModelServer } from 'corral/testing'
 
 /** What a program of the cookbook is played with. */
 export interface Example {

@@ -66,7 +66,7 @@ const { port } = receiver.address() as AddressInfo // it listens on a port
 const client = new A2AClient(listening.url)
 const url = `http://127.0.0.1:${port}/`
 const configuration = { taskPushNotificationConfig: { url } }
-console.log(await client.run('Two chairs', { configuration }))
+console.log((await client.send('Two chairs', { configuration })).text)
 await client.close()
 await listening.close()
 await store.close()

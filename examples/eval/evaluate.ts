@@ -12,10 +12,10 @@ import {
   kestrel,
   runEvaluation,
 } from 'corral/eval'
-import { createServer, listen } from 'corral/server'
+import { serve } from 'corral/server'
 
 async function measure(agent: ReturnType<typeof createIdleAgent>): Promise<EvalResults> {
-  const listening = await listen(await createServer({ agents: [agent] }), { port: 0 })
+  const listening = await serve(agent, { port: 0 })
   try {
     return await runEvaluation({
       agent: { endpoint: listening.url },

@@ -1,7 +1,6 @@
 import { textOf } from 'corral'
 import { defineAgent } from 'corral/agents'
-import { defineTeam } from 'corral/team'
-import { runTeam } from 'corral/testing'
+import { defineTeam, runTeam } from 'corral/team'
 
 const onTopic = ({ text }) =>
   text.includes('weather') ? { verdict: 'allow' } : { verdict: 'block', reason: 'it is off topic' }

@@ -2,8 +2,7 @@
 
 // #region workflow
 import type { AgentFunction } from 'corral/agents'
-import { defineWorkflow } from 'corral/team'
-import { runTeam } from 'corral/testing'
+import { defineWorkflow, runTeam } from 'corral/team'
 import { z } from 'zod'
 
 const review = z.object({ score: z.number(), reason: z.string(), risk: z.enum(['low', 'high']) })

@@ -1,6 +1,6 @@
 // #region serve
 import { defineAgent } from 'corral/agents'
-import { createServer, listen } from 'corral/server'
+import { serve } from 'corral/server'
 
 const poet = defineAgent(
   { name: 'Poet', description: 'Writes short verse', abilities: ['poetry'] },
@@ -10,8 +10,7 @@ const poet = defineAgent(
   },
 )
 
-const server = await createServer({ agents: [poet] })
-const { url, close } = await listen(server, { port: 0, host: '127.0.0.1' })
+const { url, close } = await serve(poet, { port: 0 })
 console.log(`Card: ${url}/.well-known/agent-card.json`)
 
 // #endregion
@@ -20,7 +19,7 @@ console.log(`Card: ${url}/.well-known/agent-card.json`)
 import { A2AClient } from 'corral/client'
 
 const client = new A2AClient(url)
-for await (const event of client.sendMessageStream('A poem, please')) {
+for await (const event of client.stream('A poem, please')) {
   if ('artifactUpdate' in event) console.log(event.artifactUpdate.artifact.parts)
 }
 // #endregion

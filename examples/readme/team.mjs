@@ -1,6 +1,8 @@
 import { textOf } from 'corral'
 import { defineAgent } from 'corral/agents'
-import { defineTeam, TeamServer } from 'corral/team'
+import { createConsole } from 'corral/console'
+import { serve } from 'corral/server'
+import { defineTeam } from 'corral/team'
 
 const planner = defineAgent(
   { name: 'Planner' },
@@ -18,6 +20,5 @@ const team = defineTeam({
   scheduler: { type: 'workflow', steps: [{ agentId: 'planner' }, { agentId: 'writer' }] },
 })
 
-const server = new TeamServer(team, 3000, { host: 'localhost', console: true })
-await server.start()
-console.log(`Writers answer at ${server.url}, watch them at ${server.url}/console/`)
+const { url } = await serve(team, { port: 3000, console: createConsole() })
+console.log(`Writers answer at ${url}, watch them at ${url}/console/`)

@@ -1,6 +1,6 @@
 import { textOf } from 'corral'
 import { A2AAgent, defineAgent, fromRunnable, OpenAIAgent } from 'corral/agents'
-import { createServer, runServer } from 'corral/server'
+import { serve } from 'corral/server'
 import { defineTeam } from 'corral/team'
 
 const { PORT = '3000', OPENAI_BASE_URL, OPENAI_API_KEY } = process.env
@@ -36,7 +36,6 @@ const chorus = defineTeam({
   scheduler: { type: 'workflow', steps: [{ agentId: 'reverse' }, { agentId: 'remote' }] },
 })
 
-const server = await createServer({ agents: [shout, count, reverse, model, remote, chorus] })
-const options = { port: Number(PORT), host: '127.0.0.1', signals: true }
-export const running = await runServer(server, options)
+const agents = [shout, count, reverse, model, remote, chorus]
+export const running = await serve(agents, { port: Number(PORT) })
 console.log(`Six agents are served at ${running.url}/agents`)

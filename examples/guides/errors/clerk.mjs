@@ -1,6 +1,6 @@
 import { A2AError, textOf } from 'corral'
 import { defineAgent } from 'corral/agents'
-import { createServer, listen } from 'corral/server'
+import { serve } from 'corral/server'
 
 const clerk = defineAgent({ name: 'Clerk' }, ({ parts }) => {
   const text = textOf(parts)
@@ -8,6 +8,5 @@ const clerk = defineAgent({ name: 'Clerk' }, ({ parts }) => {
   return `You asked: ${text}`
 })
 
-const server = await createServer({ agents: [clerk] })
-const { url } = await listen(server, { port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+const { url } = await serve(clerk, { port: Number(process.env.PORT ?? 3000) })
 console.log(`The clerk answers at ${url}`)

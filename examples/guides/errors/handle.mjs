@@ -14,6 +14,6 @@ async function tryIt(call) {
   }
 }
 
-await tryIt(() => client.run('Tell me everything that you know'))
+await tryIt(() => client.send('Tell me everything that you know'))
 await tryIt(() => client.getTask('no-such-task'))
 await client.close()

@@ -1,5 +1,5 @@
 import { defineAgent } from 'corral/agents'
-import { createServer, listen } from 'corral/server'
+import { serve } from 'corral/server'
 
 const call = (name, order_id) => JSON.stringify({ tool_call: { name, arguments: { order_id } } })
 
@@ -12,6 +12,5 @@ const clerk = defineAgent({ name: 'Careful clerk' }, ({ parts }) => {
   return words.includes('cancelled') ? 'Your order is cancelled.' : call('cancel_order', order)
 })
 
-const server = await createServer({ agents: [clerk] })
-const { url } = await listen(server, { port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+const { url } = await serve(clerk, { port: Number(process.env.PORT ?? 3000) })
 console.log(`The clerk answers at ${url}`)

@@ -1,5 +1,5 @@
 import { defineAgent } from 'corral/agents'
-import { createServer, listen } from 'corral/server'
+import { serve } from 'corral/server'
 
 const call = (name, order_id) => JSON.stringify({ tool_call: { name, arguments: { order_id } } })
 
@@ -10,6 +10,5 @@ const clerk = defineAgent({ name: 'Clerk' }, ({ parts }) => {
   return call('cancel_order', words.match(/\bo\d\b/)?.[0])
 })
 
-const server = await createServer({ agents: [clerk] })
-const { url } = await listen(server, { port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+const { url } = await serve(clerk, { port: Number(process.env.PORT ?? 3000) })
 console.log(`The clerk answers at ${url}`)

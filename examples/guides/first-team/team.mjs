@@ -1,6 +1,8 @@
 import { textOf } from 'corral'
 import { defineAgent } from 'corral/agents'
-import { defineTeam, TeamServer } from 'corral/team'
+import { createConsole } from 'corral/console'
+import { serve } from 'corral/server'
+import { defineTeam } from 'corral/team'
 
 const planner = defineAgent({ name: 'Planner', description: 'Plans a story' }, ({ parts }) => {
   const subject = textOf(parts)
@@ -25,6 +27,5 @@ const team = defineTeam({
 })
 
 const port = Number(process.env.PORT ?? 3000)
-export const server = new TeamServer(team, port, { host: '127.0.0.1', console: true })
-await server.start()
+export const server = await serve(team, { port, console: createConsole() })
 console.log(`${team.config.name} are served at ${server.url}`)

@@ -16,6 +16,7 @@ const innkeeper = defineAgent({ name: 'Innkeeper' }, async (_message, turn) => {
 const store = await openSqliteStore(process.env.STORE ?? 'inn.db')
 const server = await createServer({ agents: [innkeeper], store })
 const client = new A2AClient({ dispatch: server.dispatch() })
-console.log(await client.run(process.argv[2] ?? 'Good day', { contextId: 'ada' }))
+const { text } = await client.send(process.argv[2] ?? 'Good day', { contextId: 'ada' })
+console.log(text)
 await server.close()
 await store.close()

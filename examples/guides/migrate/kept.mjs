@@ -1,8 +1,7 @@
-import { createServer, listen } from 'corral/server'
+import { serve } from 'corral/server'
 import { fromExecutor } from './from-executor.mjs'
 import { executor } from './sdk-executor.mjs'
 
 const poet = fromExecutor({ name: 'Poet', description: 'Writes short verse' }, executor)
-const server = await createServer({ agents: [poet] })
-const { url } = await listen(server, { port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+const { url } = await serve(poet, { port: Number(process.env.PORT ?? 3000) })
 console.log(`The poet answers at ${url}`)

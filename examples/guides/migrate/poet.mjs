@@ -1,5 +1,5 @@
 import { defineAgent } from 'corral/agents'
-import { createServer, listen } from 'corral/server'
+import { serve } from 'corral/server'
 
 const poet = defineAgent(
   { name: 'Poet', description: 'Writes short verse', abilities: ['poetry'] },
@@ -9,6 +9,5 @@ const poet = defineAgent(
   },
 )
 
-const server = await createServer({ agents: [poet] })
-const { url } = await listen(server, { port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+const { url } = await serve(poet, { port: Number(process.env.PORT ?? 3000) })
 console.log(`The poet answers at ${url}`)

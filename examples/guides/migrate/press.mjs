@@ -1,6 +1,5 @@
 import { textOf } from 'corral'
-import { defineWorkflow } from 'corral/team'
-import { runTeam } from 'corral/testing'
+import { defineWorkflow, runTeam } from 'corral/team'
 
 export const press = defineWorkflow({
   id: 'press',

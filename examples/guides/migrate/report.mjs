@@ -1,6 +1,5 @@
 import { OpenAIAgent } from 'corral/agents'
-import { defineWorkflow } from 'corral/team'
-import { runTeam } from 'corral/testing'
+import { defineWorkflow, runTeam } from 'corral/team'
 import { close, service } from './model.mjs'
 
 const researcher = new OpenAIAgent({

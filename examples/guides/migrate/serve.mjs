@@ -1,9 +1,8 @@
 // #region serve
-import { TeamServer } from 'corral/team'
+import { serve } from 'corral/server'
 import { press } from './press.mjs'
 
-const server = new TeamServer(press, Number(process.env.PORT ?? 3000), { host: '127.0.0.1' })
-await server.start()
+const server = await serve(press, { port: Number(process.env.PORT ?? 3000) })
 // #endregion
 
-await server.shutdown()
+await server.close()

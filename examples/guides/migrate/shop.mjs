@@ -1,6 +1,5 @@
 import { defineTool, OpenAIAgent } from 'corral/agents'
-import { defineTeam } from 'corral/team'
-import { runTeam } from 'corral/testing'
+import { defineTeam, runTeam } from 'corral/team'
 import { z } from 'zod'
 import { close, service } from './model.mjs'
 

@@ -1,6 +1,5 @@
 import { textOf } from 'corral'
-import { defineTeam } from 'corral/team'
-import { runTeam } from 'corral/testing'
+import { defineTeam, runTeam } from 'corral/team'
 
 /** Stands for what you have: a graph, an agent, a runner, anything that a function can call. */
 const graph = { invoke: async ({ text }) => ({ answer: `${text}, by the graph` }) }

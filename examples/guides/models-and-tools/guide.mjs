@@ -1,5 +1,5 @@
 import { OpenAIAgent } from 'corral/agents'
-import { runTeam } from 'corral/testing'
+import { runTeam } from 'corral/team'
 import { z } from 'zod'
 import { book, weather } from './tools.mjs'
 

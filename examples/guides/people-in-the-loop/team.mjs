@@ -1,5 +1,4 @@
-import { defineWorkflow } from 'corral/team'
-import { runTeam } from 'corral/testing'
+import { defineWorkflow, runTeam } from 'corral/team'
 import publisher from './publisher.mjs'
 import writer from './writer.mjs'
 

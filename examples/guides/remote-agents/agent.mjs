@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { textOf } from 'corral'
 import { defineAgent } from 'corral/agents'
-import { createServer, listen } from 'corral/server'
+import { serve } from 'corral/server'
 
 const desk = defineAgent(
   { name: 'Travel Desk', description: 'Plans a trip, day by day' },
@@ -20,7 +20,5 @@ const desk = defineAgent(
   },
 )
 
-const server = await createServer({ agents: [desk] })
-const port = Number(process.env.PORT ?? 3000)
-const { url } = await listen(server, { port, host: '127.0.0.1' })
+const { url } = await serve(desk, { port: Number(process.env.PORT ?? 3000) })
 console.log(`${url}/.well-known/agent-card.json`)

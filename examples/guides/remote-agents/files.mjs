@@ -4,7 +4,7 @@ import { A2AClient } from 'corral/client'
 
 const client = new A2AClient(process.env.AGENT_URL ?? 'http://localhost:3000')
 const raw = Buffer.from('One adult, one dog').toString('base64')
-const { task } = await client.sendMessage(
+const { task } = await client.send(
   userMessage([{ text: '1 day' }, { raw, filename: 'wishes.txt', mediaType: 'text/plain' }]),
 )
 for (const part of answerParts(task)) {

@@ -13,7 +13,7 @@ const client = new A2AClient({
   versions: ['1.0'], // 1.0 and 0.3 if absent
 })
 // #endregion options
-console.log(await client.run('1 day'))
+console.log((await client.send('1 day')).text)
 await client.close()
 
 // #region ranch

@@ -5,7 +5,7 @@ const serverUrl = process.env.AGENCY_URL ?? 'http://localhost:3001'
 for (const token of ['guessed', 'agency-secret']) {
   const client = new A2AClient({ serverUrl, auth: bearer(token) })
   try {
-    console.log(await client.run('2 days in Wales'))
+    console.log((await client.send('2 days in Wales')).text)
   } catch (error) {
     if (!(error instanceof A2AError)) throw error
     console.log(`${error.code}: ${error.message}`)

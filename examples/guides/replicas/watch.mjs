@@ -4,7 +4,7 @@ import { A2AClient } from 'corral/client'
 
 const client = new A2AClient(process.env.AGENT_URL ?? 'http://localhost:3000')
 let victim
-for await (const event of client.sendAndFollow('A story')) {
+for await (const event of client.stream('A story')) {
   if ('artifactUpdate' in event) console.log(textOf(event.artifactUpdate.artifact.parts))
   if (!('statusUpdate' in event)) continue
   const { state, message } = event.statusUpdate.status

@@ -1,18 +1,18 @@
 import { defineAgent } from 'corral/agents'
-import { apiKey, bearer, createServer, extractor, runServer } from 'corral/server'
+import { apiKeys, bearerTokens, extractor, serve } from 'corral/server'
 import { openSqliteStore } from 'corral/store'
 
 const poet = defineAgent({ name: 'Poet' }, (_message, { caller }) => `Roses for ${caller.userId}`)
 const sessions = new Map([['session=4711', { userId: 'bob' }]])
 
 const store = await openSqliteStore('poet.db')
-const server = await createServer({
-  agents: [poet],
+const { url } = await serve(poet, {
+  port: Number(process.env.PORT ?? 3000), // this machine alone, unless a `host` says otherwise
   store, // in memory if absent
   auth: {
     authenticators: [
-      apiKey({ keys: { 'alice-secret': 'alice' } }),
-      bearer({ tokens: { 'watch-secret': { userId: 'watch', scopes: ['tasks:read'] } } }),
+      apiKeys({ keys: { 'alice-secret': 'alice' } }),
+      bearerTokens({ tokens: { 'watch-secret': { userId: 'watch', scopes: ['tasks:read'] } } }),
       extractor(({ cookie }) => sessions.get(cookie)), // whom you know by means of your own
     ],
   },
@@ -22,11 +22,6 @@ const server = await createServer({
     method === 'GET' && path === '/version'
       ? { status: 200, headers: { 'content-type': 'text/plain' }, body: '1.0\n' }
       : undefined,
-})
-const { url } = await runServer(server, {
-  port: Number(process.env.PORT ?? 3000),
-  host: '127.0.0.1',
-  signals: true, // SIGINT and SIGTERM stop it gracefully
   afterClose: () => store.close(),
 })
 console.log(`Poet at ${url}`)

@@ -21,7 +21,7 @@ const { resumed } = await server.recover() // takes up what an earlier process l
 console.log(`taken up: ${resumed}`)
 
 const client = new A2AClient({ dispatch: server.dispatch() }) // a client in the same process
-if (dies) await client.run('Two chairs')
+if (dies) await client.send('Two chairs')
 const { tasks } = await client.listTasks()
 for (const { id } of tasks) {
   const task = await client.pollUntilComplete(id, { intervalMs: 100 })

@@ -1,7 +1,6 @@
 import { clientRoutingExtension, textOf } from 'corral'
 import { defineAgent } from 'corral/agents'
-import { defineTeam } from 'corral/team'
-import { runTeam } from 'corral/testing'
+import { defineTeam, runTeam } from 'corral/team'
 
 const billing = () => 'The bill is paid.'
 const shipping = () => 'The parcel comes tomorrow.'

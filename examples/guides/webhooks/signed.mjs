@@ -35,7 +35,7 @@ const client = new A2AClient({ dispatch: server.dispatch() })
 const { port } = receiver.address()
 for (const path of ['events', 'gone']) {
   const url = `http://127.0.0.1:${port}/${path}`
-  await client.run('Two chairs', { configuration: { taskPushNotificationConfig: { url } } })
+  await client.send('Two chairs', { configuration: { taskPushNotificationConfig: { url } } })
 }
 while (seen.size < 4 || (await server.webhooks.deadLetters()).length < 4) await sleep(50)
 await server.close()

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { A2AClient } from '../../../src/client/client.ts'
-import type { TeamServer } from '../../../src/team/index.ts'
+import type { StartedServer } from '../../../src/server/index.ts'
 import { runTeam } from '../../../src/testing/index.ts'
 import { guideFile, importProgram, listen, runWithModel } from './guide.ts'
 
@@ -15,9 +15,9 @@ test('the team of the file plans, then writes', async () => {
 
 test('the team in code is served, and says the same', async () => {
   const lines = listen()
-  const { server } = await importProgram<{ server: TeamServer }>('first-team/team.mjs')
+  const { server } = await importProgram<{ server: StartedServer }>('first-team/team.mjs')
   onTestFinished(() => server.close())
-  const { url = '' } = server
+  const { url } = server
   expect(lines).toEqual([`Writers are served at ${url}`])
   const client = new A2AClient(url)
   onTestFinished(() => client.close())
