@@ -5,7 +5,9 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join, sep } from 'node:path'
+import { publicSurface } from './check/public.ts'
+import { readTree } from './check/read.ts'
 import { digestOf, readSurface } from './reference/surface.ts'
 import { withTemporary } from './temporary.ts'
 
@@ -17,9 +19,11 @@ const generator = join(import.meta.dirname, 'reference')
 const folder = join(root, 'docs/api')
 const advice = `
 docs/api was left as it is. What to do:
-- "not included in the documentation": export the type from the entrance that uses it, in its index.ts.
+- "not included in the documentation": export the type from its file, so that the page of types has it.
 - "does not have any documentation": write a sentence above the name.
 - a link that leads nowhere: export the name that it means, or write it as code.`
+/** The types that public names are written with, for one page; made for the generator and removed again. */
+const typesFile = join(generator, 'types.ts')
 const names = readSurface(root, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
 const pages = await generate()
 
@@ -31,11 +35,35 @@ function generate(): Promise<Pages | undefined> {
   return withTemporary('reference', async (out) => {
     const isThere = existsSync(join(generator, 'node_modules'))
     if (!isThere && !run(generator, 'npm', ['ci', '--silent'])) return undefined
+    writeFileSync(typesFile, typesEntry())
     const args = ['node_modules/typedoc/bin/typedoc', '--logLevel', 'Warn', '--out', out]
-    if (run(generator, process.execPath, args)) return readPages(out)
+    const isDone = run(generator, process.execPath, args)
+    rmSync(typesFile)
+    if (isDone) return readPages(out)
     console.error(advice)
     return undefined
   })
+}
+
+/** A file that exports the types that public names are written with and that no entrance exports. */
+function typesEntry(): string {
+  const tree = readTree(root, 'src')
+  const { names: exported, needed } = publicSurface(tree)
+  const places = new Set(exported.map(({ place }) => place))
+  const types = [...needed]
+    .filter((place) => !places.has(place))
+    .map((place) => place.split('#'))
+    .filter(([path = '', name]) => tree.get(path)?.exports.some((one) => one.name === name))
+  // `compat/` has drafts of other projects under names that the source has too.
+  const isSecond = ([path = '', name]: readonly string[]): boolean =>
+    path.startsWith('compat/') && types.some(([other, same]) => other !== path && same === name)
+  const lines = types.map((type) => {
+    const [path, name] = type
+    return `export type { ${name}${isSecond(type) ? ` as Compat${name}` : ''} } from '../../src/${path}'`
+  })
+  const words =
+    'Types that public names are written with: look here for what they hold. None of them needs to be imported.'
+  return `/**\n * ${words}\n *\n * @module types\n */\n${lines.toSorted().join('\n')}\n`
 }
 
 /** Whether a command does its work; what it says is shown, and where it does not, this script fails too. */
@@ -72,14 +100,17 @@ function check(pages: Pages): void {
   process.exitCode = 1
 }
 
-/** What lies in a folder: the generator writes `corral/server` as a folder and a file in it. */
+/** What lies in a folder: the generator writes `corral/store/custom` as folders and a file in them. */
 function readPages(directory: string): Pages {
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
   return new Map(
     files
       .filter((file) => file.endsWith('.md'))
       .map((file) => [
-        basename(file),
+        file
+          .replaceAll(sep, '/')
+          .replace(/^corral\//, '')
+          .replaceAll('/', '-'),
         `${readFileSync(join(directory, file), 'utf8').trimEnd()}\n`,
       ]),
   )

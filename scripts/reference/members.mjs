@@ -32,7 +32,10 @@ export function sentences(context, comment) {
   const thrown = comment.blockTags
     .filter(({ tag }) => tag === '@throws')
     .map(({ content }) => `Throws ${context.helpers.getCommentParts(content)}`)
-  return [context.helpers.getCommentParts(comment.summary), ...thrown].join('\n\n').trim()
+  const left = comment.blockTags
+    .filter(({ tag }) => tag === '@deprecated')
+    .map(({ content }) => `Deprecated: ${context.helpers.getCommentParts(content)}`)
+  return [context.helpers.getCommentParts(comment.summary), ...left, ...thrown].join('\n\n').trim()
 }
 
 /** A table of Markdown. */

@@ -25,10 +25,13 @@ export function isContainer(model) {
   return model.kindOf(ReflectionKind.Class | ReflectionKind.Interface)
 }
 
-/** The file of an entrance: `server.md` of `corral/server`. */
+/** The file of an entrance: `server.md` of `corral/server`, `store-custom.md` of `corral/store/custom`. */
 export function nameOfPage(module) {
-  return `${module.name.split('/').at(-1)}.md`
+  return `${module.name.replace(/^corral\//, '').replaceAll('/', '-')}.md`
 }
+
+/** The page of the types that public names are written with. */
+export const typesPage = 'types'
 
 /** The names of a page by section, each with all that it means: a name may be a function and a type. */
 export function sectionsOf(module) {

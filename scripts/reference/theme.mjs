@@ -11,6 +11,7 @@ import {
   otherNames,
   sectionsOf,
   slugsOf,
+  typesPage,
 } from './sections.mjs'
 
 /** What each page shows first: regions of examples that are tested, and the guides that tell more. */
@@ -36,10 +37,12 @@ const openings = {
     examples: ['examples/durable/serve.ts#store'],
     guides: ['stores', 'replicas'],
   },
+  'corral/store/custom': { examples: [], guides: ['stores'] },
   'corral/eval': { examples: ['examples/eval/evaluate.ts#run'], guides: ['evaluate'] },
   'corral/testing': { examples: ['examples/guides/testing/team.test.mjs'], guides: ['testing'] },
   'corral/compat': { examples: ['examples/seeds/002.mts#handler'], guides: ['migrate'] },
   'corral/console': { examples: ['examples/guides/console/console.mjs'], guides: ['console'] },
+  [typesPage]: { examples: [], guides: [] },
 }
 
 /** Called by typedoc. */
@@ -64,7 +67,8 @@ class ReferenceContext extends MarkdownThemeContext {
 
 /** The list of entrances. */
 function indexPage(context, { children }) {
-  const rows = children.map((module) => [
+  const entrances = children.filter(({ name }) => name !== typesPage)
+  const rows = entrances.map((module) => [
     `[\`${module.name}\`](${nameOfPage(module)})`,
     context.helpers.getCommentParts(module.comment.summary),
   ])
@@ -73,6 +77,7 @@ function indexPage(context, { children }) {
     'Everything that can be imported, made from the comments in the code by `npm run reference`. Numbers such as §4.1.1 are ' +
       'sections of the [A2A 1.0 specification](https://a2a-protocol.org/latest/specification/).',
     table(['import from', 'to'], rows),
+    `Types that appear in these declarations and that you need not import are on [a page of their own](${typesPage}.md).`,
   ])
 }
 
@@ -83,7 +88,8 @@ function entrancePage(context, module) {
     `# ${module.name}`,
     context.helpers.getCommentParts(module.comment.summary),
     ...examples.map(snippet),
-    `Guides: ${guides.map((guide) => `[${guide.replaceAll('-', ' ')}](../guides/${guide}.md)`).join(' · ')}`,
+    guides.length > 0 &&
+      `Guides: ${guides.map((guide) => `[${guide.replaceAll('-', ' ')}](../guides/${guide}.md)`).join(' · ')}`,
     ...sections.map(([title, names]) => contents(module, title, [...names.keys()])),
     ...sections.flatMap(([title, names]) => [
       `## ${title}`,

@@ -36,7 +36,7 @@ test('the reference is of these declarations; if not, run npm run reference', ()
 
 /** The names that the page of an entrance has: by a heading, or in its table of names that lead elsewhere. */
 function entriesOf(entrance: string): ReadonlySet<string> {
-  const page = read(`docs/api/${entrance.split('/')[1] ?? entrance}.md`)
+  const page = read(`docs/api/${entrance.replace('corral/', '').replaceAll('/', '-')}.md`)
   return new Set(
     [...page.matchAll(/^(?:### |\| `)(\w+)(?:$|` \| \[[^`])/gm)].map(([, name = '']) => name),
   )
