@@ -48,8 +48,8 @@ export function asTypeScript({ agentUrl, message }: Copied): string {
     "import { A2AClient } from 'corral/client'",
     '',
     `const client = new A2AClient(${JSON.stringify(agentUrl)})`,
-    `const stream = client.sendMessageStream(${JSON.stringify(textOf(message.parts))})`,
-    'for await (const event of stream) console.log(event)',
+    `const events = client.stream(${JSON.stringify(textOf(message.parts))})`,
+    'for await (const event of events) console.log(event)',
     'await client.close()',
     '',
   ].join('\n')

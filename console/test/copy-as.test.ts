@@ -76,9 +76,7 @@ describe('Copy as', () => {
   })
 
   test('TypeScript holds the words as a literal', () => {
-    expect(asTypeScript({ agentUrl, message })).toContain(
-      `client.sendMessageStream(${JSON.stringify(words)})`,
-    )
+    expect(asTypeScript({ agentUrl, message })).toContain(`client.stream(${JSON.stringify(words)})`)
   })
 })
 

@@ -174,13 +174,12 @@ function toMain({ members, team }: ProjectForm, { what, maker, hasModel }: Serve
   return toText([
     ...(hasModel ? ["import { existsSync } from 'node:fs'"] : []),
     "import { createConsole } from 'corral/console'",
-    "import { createServer, runServer } from 'corral/server'",
+    "import { serve } from 'corral/server'",
     `import { ${hasModel ? maker : what} } from './${what}.ts'`,
     '',
     ...(hasModel ? made : []),
-    `const server = await createServer({ agents: [${what}], console: createConsole() })`,
     'const port = Number(process.env.PORT ?? 3000)',
-    "const { url } = await runServer(server, { port, host: '127.0.0.1', signals: true })",
+    `const { url } = await serve(${what}, { port, console: createConsole() })`,
     `console.log(\`${name} is served at \${url}\`)`,
     `console.log(\`Open \${url}/console/ to see it work\`)`,
   ])

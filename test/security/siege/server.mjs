@@ -5,7 +5,7 @@
  */
 import { A2AAgent, defineAgent } from 'corral/agents'
 import { createConsole } from 'corral/console'
-import { bearer, createServer, listen } from 'corral/server'
+import { bearerTokens, createServer, listen } from 'corral/server'
 import { openPostgresStore, openSqliteStore } from 'corral/store'
 import { defineTeam } from 'corral/team'
 
@@ -59,7 +59,7 @@ let honestHooks = 0
 const server = await createServer({
   agents: [echo, twenty, slow, flood, relay, parrot, guarded],
   ...(store && { store }),
-  auth: { authenticators: [bearer({ tokens })], required: false },
+  auth: { authenticators: [bearerTokens({ tokens })], required: false },
   logger: false,
   // It is the only replica: no other could take what a busy one rejects, so honest callers wait instead.
   limits: { maxConcurrentTurns: 64, maxCommitWaitMs: 0, maxLoopLagMs: 0 },
