@@ -40,6 +40,7 @@ interface Exported {
   readonly parentId: string | undefined
   readonly attributes: ReadableSpan['attributes']
   readonly failed: boolean
+  readonly exceptions: readonly unknown[]
 }
 
 function named(name: string): Exported | undefined {
@@ -51,6 +52,7 @@ function named(name: string): Exported | undefined {
       parentId: span.parentSpanContext?.spanId,
       attributes: span.attributes,
       failed: span.status.code === SpanStatusCode.ERROR,
+      exceptions: span.events.map(({ attributes }) => attributes?.['exception.message']),
     }
   )
 }
@@ -101,6 +103,6 @@ describe('spans', () => {
     })
     const client = connect(await serve(teamOf({ broken })))
     await client.sendMessage('x')
-    expect(named('delegate broken')).toMatchObject({ failed: true })
+    expect(named('delegate broken')).toMatchObject({ failed: true, exceptions: ['no'] })
   })
 })

@@ -154,6 +154,24 @@ describe('a member’s question', () => {
     expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   })
 
+  test('is to the member a task in the state in which it asked, with what it had made', async () => {
+    const locked = member('locked', async function* (_text, turn) {
+      if (turn.task) {
+        yield 'in'
+        return
+      }
+      yield turn.artifact({ artifactId: 'draft', parts: [{ text: 'half' }] })
+      yield turn.status('TASK_STATE_AUTH_REQUIRED', 'log in first')
+    })
+    const task = conversation(workflow({ locked }, [{ agentId: 'locked' }]))
+    await task.say('x')
+    await task.say('done')
+    expect(locked.turns[1]?.task).toMatchObject({
+      status: { state: 'TASK_STATE_AUTH_REQUIRED', message: { parts: [{ text: 'log in first' }] } },
+      artifacts: [{ artifactId: 'draft', parts: [{ text: 'half' }] }],
+    })
+  })
+
   test('is forgotten when the run is over: the next message begins another run', async () => {
     const painter = asker('painter')
     const task = conversation(workflow({ painter }, [{ agentId: 'painter' }]))
@@ -198,6 +216,32 @@ describe('a task that waits', () => {
     await outer.cancel({ taskId: 'task-1', contextId: 'context-1', load, keys })
     expect(cancelled).toEqual(['task-9'])
   })
+})
+
+test('a cancel gives each member what it has kept itself, whatever the ids of others', async () => {
+  const told: unknown[] = []
+  const keeper = (id: string): Agent => ({
+    ...member(id),
+    cancel: async (waiting) => void told.push([id, [...waiting.keys()], waiting.load('job')]),
+  })
+  const ids = ['a', 'a:b', 'ab']
+  const agents = Object.fromEntries(ids.map((id) => [id, keeper(id)]))
+  const team = workflow(agents, ids.map((agentId) => ({ agentId })))
+  const saved = new Map<string, Json>([
+    ['1:a/job', 1],
+    ['1:a/inner:x/job', 2],
+    ['1:a:b/job', 3],
+    ['1:ab/job', 4],
+    ['spent', 5],
+    ['calls:round-1', 6],
+  ])
+  const load = (key: string) => saved.get(key)
+  await team.cancel({ taskId: 'task-1', contextId: 'c', load, keys: () => saved.keys() })
+  expect(told).toEqual([
+    ['a', ['job', 'inner:x/job'], 1],
+    ['a:b', ['job'], 3],
+    ['ab', ['job'], 4],
+  ])
 })
 
 describe('approval', () => {

@@ -66,15 +66,45 @@ test('with one, each call is a span below the caller’s and its context is pass
   expect(a.turns[0]?.traceparent).toBe(`00-${traceId}-${'1'.padStart(16, '0')}-01`)
 })
 
+test.each([
+  ['sampled', 1, '01'],
+  ['not sampled', 0, '00'],
+])('tells the member whether the trace is %s', async (_what, traceFlags, flags) => {
+  const parents: (SpanContext | undefined)[] = []
+  const tracer = recorder([], { traceFlags, onStart: (parent) => parents.push(parent) })
+  trace.setGlobalTracerProvider({ getTracer: () => tracer })
+  const a = member('a')
+  const caller = `00-${traceId}-${callerSpan}-${flags}`
+  await runTurn(teamOf(a), createTurn('x', { traceparent: caller }))
+  expect(parents).toMatchObject([{ traceFlags }])
+  expect(a.turns[0]?.traceparent).toBe(`00-${traceId}-${'1'.padStart(16, '0')}-${flags}`)
+})
+
+test('a span without an id of its own is not passed on', async () => {
+  const tracer = recorder([], { spanId: '0'.repeat(16) })
+  trace.setGlobalTracerProvider({ getTracer: () => tracer })
+  const a = member('a')
+  await runTurn(teamOf(a), createTurn('x', { traceparent }))
+  expect(a.turns[0]?.traceparent).toBe(traceparent)
+})
+
+interface Recording {
+  readonly traceFlags?: number
+  readonly spanId?: string
+  readonly onStart?: (parent: SpanContext | undefined) => void
+}
+
 function recorder(
   spans: { name: string; parent: SpanContext | undefined; ended: boolean }[],
+  { traceFlags = 1, spanId: ownId, onStart }: Recording = {},
 ): Tracer {
   const start: Tracer['startSpan'] = (name, _options, parentContext) => {
     const parent = parentContext && trace.getSpanContext(parentContext)
+    onStart?.(parent)
     const record = { name, parent, ended: false }
     spans.push(record)
-    const spanId = String(spans.length).padStart(16, '0')
-    const base = trace.wrapSpanContext({ traceId, spanId, traceFlags: 1 })
+    const spanId = ownId ?? String(spans.length).padStart(16, '0')
+    const base = trace.wrapSpanContext({ traceId, spanId, traceFlags })
     const end = (): void => {
       record.ended = true
     }

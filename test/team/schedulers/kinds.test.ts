@@ -73,6 +73,25 @@ describe('a scheduler of one’s own', () => {
     expect(made).toBe(1)
   })
 
+  test.each([0, false, '', null])('keeps the decision %j, as any other', async (decision) => {
+    let made = 0
+    const team = teamOf(
+      { clerk: member('clerk') },
+      own(async (run) => {
+        await run.decide(() => {
+          made++
+          return decision
+        })
+        run.askUser('Well?')
+        return run.reply('done')
+      }),
+    )
+    const saved = new Map<string, Json>()
+    await say(team, 'x', { saved })
+    expect(answerOf(await say(team, 'yes', next(saved)))).toBe('done')
+    expect(made).toBe(1)
+  })
+
   test('does several things at once, and asks the user one question after the other', async () => {
     const asks = (id: string) =>
       member(id, (text, turn: Turn) => (turn.task ? `${id} ${text}` : question(turn, id)))

@@ -215,6 +215,33 @@ describe('a supervisor', () => {
     expect(await boss.turns[1]?.conversation(1)).toEqual(history.slice(-1))
   })
 
+  test('hears of the conversation as much as it asks for, and its own message once', async () => {
+    const heard: string[][] = []
+    const boss = member('boss', async (_text, turn) => {
+      for (const limit of [0, 1, 2, 9])
+        heard.push((await turn.conversation(limit)).map(({ parts }) => textOf(parts)))
+      return 'done'
+    })
+    const message = { messageId: 'm3', role: 'ROLE_USER', parts: [{ text: 'now' }] } as const
+    const earlier = ['one', 'two'].map((text) => ({ ...message, messageId: text, parts: [{ text }] }))
+    await run(supervise({ boss }), createTurn(message, { conversation: [...earlier, message] }))
+    expect(heard).toEqual([[], ['two'], ['one', 'two'], ['one', 'two']])
+  })
+
+  test('alone speaks with the caller: its members hear nothing of that, and have no output modes', async () => {
+    const seen: unknown[] = []
+    const boss = scripted({ delegate: { agent_id: 'coder', message: 'go' } })
+    const coder = member('coder', async (_text, turn) => {
+      seen.push(turn.acceptedOutputModes, await turn.conversation(9))
+      return 'done'
+    })
+    const earlier = { messageId: 'm0', role: 'ROLE_USER', parts: [{ text: 'before' }] } as const
+    const setup = { conversation: [earlier], acceptedOutputModes: ['text/plain'] }
+    await run(supervise({ boss, coder }), createTurn('x', setup))
+    expect(seen).toEqual([[], []])
+    expect(boss.turns[0]?.acceptedOutputModes).toEqual(['text/plain'])
+  })
+
   test('that never answers is stopped', async () => {
     const boss = member('boss', () => '{"delegate": {"agent_id": "a", "message": "again"}}')
     await expect(answer(supervise({ boss, a: member('a') }), 'x')).rejects.toThrow(

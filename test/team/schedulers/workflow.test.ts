@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, AgentEvent } from '../../../src/agents/agent.ts'
-import { A2AError } from '../../../src/protocol/errors.ts'
+import { ContentBlocked } from '../../../src/agents/guards/check.ts'
+import { ModelRefusal } from '../../../src/agents/reply.ts'
+import { A2AError, type ErrorCode } from '../../../src/protocol/errors.ts'
+import { toFinishMetadata, usageOf } from '../../../src/protocol/extensions.ts'
 import { completedTaskWithText, textOf } from '../../../src/protocol/task.ts'
 import type { JsonObject, Task } from '../../../src/protocol/types.ts'
 import type { Clock } from '../../../src/shared/clock.ts'
@@ -216,6 +219,122 @@ describe('steps', () => {
     expect(spare.asked).toHaveLength(1)
   })
 
+  test('count the tries of the member and of its fallback from one each', async () => {
+    const fail = () => {
+      throw new Error('no')
+    }
+    const turn = createTurn('x')
+    const step = { agentId: 'a', maxRetries: 1, fallbackAgentId: 'b' }
+    const team = workflow([member('a', fail), member('b')], [step], createInstantClock())
+    await run(team, turn)
+    const tries = turn.traces.filter(({ type }) => type === 'delegation')
+    expect(tries.map(({ member: id, try: number }) => `${id} ${number}`)).toEqual([
+      'a 1',
+      'a 2',
+      'b 1',
+    ])
+  })
+
+  test('have no fallback in the member that has failed', async () => {
+    const a = member('a', () => {
+      throw new Error('no')
+    })
+    const turn = createTurn('x')
+    const team = workflow([a], [{ agentId: 'a', fallbackAgentId: 'a' }])
+    await expect(run(team, turn)).rejects.toThrow('could not answer')
+    expect(types(turn)).toEqual(['delegation', 'failure'])
+  })
+
+  test.each([
+    [59_999, ['a', 'spare']],
+    [60_000, ['a']],
+  ])('have no fallback once their whole time is over: after %d ms', async (ms, asked) => {
+    const clock = createFakeClock()
+    const a = member('a', () => {
+      clock.advance(ms)
+      throw new Error('no')
+    })
+    const turn = createTurn('x')
+    const step = { agentId: 'a', maxTaskSeconds: 60, fallbackAgentId: 'spare' }
+    await run(workflow([a, member('spare')], [step], clock), turn).catch(() => {})
+    const calls = turn.traces.filter(({ type }) => type === 'delegation')
+    expect(calls.map((entry) => entry.member)).toEqual(asked)
+  })
+
+  test.each<[ErrorCode, ErrorCode, string]>([
+    ['agentUnavailable', 'agentUnavailable', 'An agent of the team is not available'],
+    ['unavailable', 'agentUnavailable', 'An agent of the team is not available'],
+    ['rateLimited', 'agentUnavailable', 'An agent of the team is not available'],
+    ['timeout', 'timeout', 'An agent of the team did not answer in time'],
+    [
+      'contentTypeNotSupported',
+      'contentTypeNotSupported',
+      'An agent of the team does not take this kind of content',
+    ],
+    [
+      'contextLengthExceeded',
+      'contextLengthExceeded',
+      'The conversation is longer than a model of the team can read',
+    ],
+    ['insufficientQuota', 'insufficientQuota', 'The quota of a model of the team is used up'],
+    [
+      'toolRoundLimit',
+      'toolRoundLimit',
+      'A model of the team has called tools as often as it may and not answered',
+    ],
+    ['taskNotFound', 'processingError', 'An agent of the team could not answer'],
+    ['internal', 'processingError', 'An agent of the team could not answer'],
+  ])('that fail with %s fail the run with %s', async (code, outside, message) => {
+    const a = member('a', () => {
+      throw new A2AError(code, 'secret')
+    })
+    const turn = createTurn('x')
+    const error = await run(workflow([a], [{ agentId: 'a' }]), turn).catch((thrown) => thrown)
+    expect([error.code, error.message]).toEqual([outside, message])
+    expect(error.details.metadata).toBeUndefined()
+    expect(turn.traces.at(-1)).toMatchObject({ type: 'failure', reason: code })
+  })
+
+  test('name the member that failed only where the team exposes its members', async () => {
+    const a = member('a', () => {
+      throw new Error('no')
+    })
+    const scheduler = { type: 'workflow', steps: [{ agentId: 'a' }] } as const
+    const team = defineTeam({
+      ...{ id: 'flow', name: 'Flow', agents: { a }, scheduler, exposeMembers: true },
+    })
+    await expect(answer(team, 'x')).rejects.toMatchObject({ details: { metadata: { agent: 'a' } } })
+  })
+
+  test.each([
+    ['a refusal', new ModelRefusal('no', { inputTokens: 5, outputTokens: 1 })],
+    [
+      'a blocked answer',
+      new ContentBlocked('no', { at: 'output', usage: { inputTokens: 5, outputTokens: 1 } }),
+    ],
+  ])('count what %s has used', async (_what, error) => {
+    const a = member('a', () => {
+      throw error
+    })
+    const team = workflow([a, member('b')], [{ agentId: 'a', fallbackAgentId: 'b' }])
+    const { artifacts } = await run(team, createTurn('x'))
+    expect(usageOf(artifacts?.[0]?.metadata)).toEqual({ inputTokens: 5, outputTokens: 1 })
+  })
+
+  test.each([
+    [{ timeoutSeconds: 2, maxTaskSeconds: 3 }, 2],
+    [{ timeoutSeconds: 5, maxTaskSeconds: 3 }, 3],
+  ])('say which of their times was over: %j', async (rules, seconds) => {
+    const clock = createFakeClock()
+    const deaf = member('deaf', () => new Promise<string>(() => {}))
+    const running = run(workflow([deaf], [{ agentId: 'deaf', ...rules }], clock), createTurn('x'))
+    await expect.poll(() => deaf.turns.length).toBe(1)
+    clock.advance(seconds * 1_000)
+    expect(storyOf(await running.catch((thrown) => thrown))).toContain(
+      `Agent "deaf" took longer than ${seconds} s`,
+    )
+  })
+
   test('R-W11: are stopped when their time is over, even if the member ignores its signal', async () => {
     const clock = createFakeClock()
     const deaf = member('deaf', () => new Promise<string>(() => {}))
@@ -251,15 +370,30 @@ describe('steps', () => {
     })
   })
 
-  test('a failed state of a member fails the run', async () => {
-    const a = member('a', (_text, turn) =>
-      (async function* () {
-        yield turn.status('TASK_STATE_REJECTED', 'I do not do that')
-      })(),
-    )
-    await expect(answer(workflow([a], [{ agentId: 'a' }]), 'x')).rejects.toMatchObject({
-      code: 'processingError',
+  test.each([
+    ['TASK_STATE_FAILED', 'I cannot do that', 'I cannot do that'],
+    ['TASK_STATE_REJECTED', 'I do not do that', 'I do not do that'],
+    ['TASK_STATE_CANCELED', undefined, 'The agent ended in TASK_STATE_CANCELED'],
+  ] as const)('fail the run where their member ends in %s', async (state, words, story) => {
+    const a = member('a', async function* (_text, turn) {
+      yield turn.status(state, words)
     })
+    const error = await answer(workflow([a], [{ agentId: 'a' }]), 'x').catch((thrown) => thrown)
+    expect(error.code).toBe('processingError')
+    expect(storyOf(error).at(-1)).toBe(story)
+  })
+
+  test.each([
+    ['length', 'it had no more tokens'],
+    ['content_filter', 'it was cut by its content filter'],
+  ] as const)('say why an answer is not whole: %s', async (reason, words) => {
+    const a = member('a', (_text, turn) => ({
+      ...turn.reply('half'),
+      metadata: { ...toFinishMetadata(reason) },
+    }))
+    const team = workflow([a], [{ agentId: 'a', failOn: ['length', 'content_filter'] }])
+    const error = await answer(team, 'x').catch((thrown) => thrown)
+    expect(storyOf(error).at(-1)).toBe(`The answer of agent "a" is not whole: ${words}`)
   })
 })
 
@@ -350,6 +484,13 @@ describe('map', () => {
     await expect(answer(team, 'x\n'.repeat(1_001))).rejects.toThrow('1001 items')
   })
 })
+
+/** The words of an error and of its causes. */
+function storyOf(error: unknown): readonly string[] {
+  const story: string[] = []
+  for (let at = error; at instanceof Error; at = at.cause) story.push(at.message)
+  return story
+}
 
 function describeEvent(event: AgentEvent): string {
   if (typeof event === 'object' && 'statusUpdate' in event) {
