@@ -158,6 +158,87 @@ describe('what a run costs', () => {
     expect(shown).toEqual([10, 20])
   })
 
+  describe('by the metadata of an answer', () => {
+    const used = (inputTokens: number) => toUsageMetadata({ ...none, inputTokens })
+    const parts = [{ text: 'done' }]
+    const said = (turn: Turn, tokens: number) => ({ ...turn.reply('done'), metadata: used(tokens) })
+    const done = 'TASK_STATE_COMPLETED'
+
+    test.each<readonly [string, (turn: Turn) => readonly AgentEvent[], number]>([
+      [
+        'a status says more than its message',
+        (turn) => [
+          { statusUpdate: { status: { state: done, message: said(turn, 1) }, metadata: used(2) } },
+        ],
+        2,
+      ],
+      [
+        'a message of a status counts',
+        (turn) => [{ statusUpdate: { status: { state: done, message: said(turn, 3) } } }],
+        3,
+      ],
+      [
+        'a chunk says more than its artifact',
+        () => [
+          {
+            artifactUpdate: {
+              artifact: { artifactId: 'a', parts, metadata: used(1) },
+              metadata: used(2),
+            },
+          },
+        ],
+        2,
+      ],
+      [
+        'of the artifacts of a task the last one counts',
+        (turn) => [
+          {
+            task: {
+              ...{ id: turn.taskId, contextId: turn.contextId, status: { state: done } },
+              artifacts: [
+                { artifactId: 'a', parts, metadata: used(1) },
+                { artifactId: 'b', parts, metadata: used(2) },
+              ],
+            },
+          },
+        ],
+        2,
+      ],
+      [
+        'a task says more than its status, and that more than its artifact',
+        (turn) => [
+          {
+            task: {
+              ...{ id: turn.taskId, contextId: turn.contextId, metadata: used(3) },
+              status: { state: done, message: said(turn, 2) },
+              artifacts: [{ artifactId: 'a', parts, metadata: used(1) }],
+            },
+          },
+        ],
+        3,
+      ],
+      [
+        'what comes later counts',
+        (turn) => [
+          { statusUpdate: { status: { state: 'TASK_STATE_WORKING', message: said(turn, 1) } } },
+          { statusUpdate: { status: { state: done, message: said(turn, 2) } } },
+        ],
+        2,
+      ],
+    ])('%s', async (_what, make, tokens) => {
+      const teller = member('teller', async function* (_text, turn) {
+        yield* make(turn)
+      })
+      const team = workflow({ teller, last: member('last') }, [
+        { agentId: 'teller' },
+        { agentId: 'last' },
+      ])
+      expect(usageAtEnd(await runTurn(team, createTurn('x')))).toMatchObject({
+        inputTokens: tokens,
+      })
+    })
+  })
+
   test('has what failed tries cost', async () => {
     const { agent } = await model('m', (_, count) => (count === 1 ? { chunks: [] } : 'an answer'))
     const team = workflow({ m: agent }, [{ agentId: 'm', maxRetries: 1 }])
@@ -325,6 +406,74 @@ describe('a limit in money', () => {
     expect(warnings).toEqual([
       'The model "test-mini" has no price, so max_cost_usd does not count it: add it to prices',
     ])
+  })
+
+  test('names each of a hundred models without a price, and no further ones', async () => {
+    let count = 0
+    const many = member('many', (text, turn: Turn) => ({
+      ...turn.reply(text),
+      metadata: toUsageMetadata({ ...none, inputTokens: 1, model: `model-${++count}` }),
+    }))
+    const over = () => Array.from({ length: 103 }, (_, index) => index)
+    const { warnings } = await warned(many, { maxCostUsd: 1 }, { map: { over, agentId: 'many' } })
+    expect(count).toBe(103)
+    expect(warnings).toHaveLength(100)
+  })
+
+  test('says so where usage names no model', async () => {
+    const usage = costly('m', { inputTokens: 1 })
+    expect((await warned(usage, { maxCostUsd: 1 })).warnings).toEqual([
+      [
+        { team: 'team' },
+        'Usage that names no model has no price, so max_cost_usd does not count it: add it to prices',
+      ],
+    ])
+    expect((await warned(usage, { maxTokens: 9 })).warnings).toEqual([])
+  })
+
+  /** What a run of one member warns of. */
+  async function warned(agent: Agent, budget: BudgetConfig, step: Step = { agentId: 'm' }) {
+    const warnings: (readonly [object, string])[] = []
+    const log = { ...silent, warn: (fields: object, text: string) => void warnings.push([fields, text]) }
+    await runTurn(workflow({ m: agent, many: agent }, [step], { budget }), createTurn('x', { log }))
+    return { warnings }
+  }
+
+  test.each([
+    ['the next member is asked', 'b', 1, 2],
+    ['a member at work uses more', 'c', 1, 3],
+  ])('names the member that came to it: %s', async (_when, id, attempt, hops) => {
+    const a = costly('a', { costUsd: 0.2 })
+    const c = member('c', (_text, turn: Turn) => {
+      turn.account?.spend({ ...none, costUsd: 0.3 })
+      turn.account?.check()
+      return 'done'
+    })
+    const steps = ['a', id].map((agentId) => ({ agentId }))
+    const budget = { maxCostUsd: hops === 2 ? 0.2 : 0.5 }
+    const team = workflow({ a, b: member('b'), c }, steps, { budget })
+    const error = await runTurn(team, createTurn('x')).catch((thrown) => thrown)
+    expect(error.message).toContain('used up its budget')
+    expect(error.cause).toMatchObject({ name: 'MemberFailed', team: 'team', member: id, attempt })
+  })
+
+  test.each<readonly [BudgetConfig, BudgetConfig, number | undefined]>([
+    [{}, {}, undefined],
+    [{ maxTokens: 99 }, {}, 7],
+    [{}, { maxTokens: 99 }, 7],
+    [{ maxTokens: 99 }, { maxTokens: 99, unknown: 'ignore' }, 7],
+    [{ maxTokens: 99, unknown: 'ignore' }, { maxTokens: 99 }, 7],
+    [{ maxTokens: 99, unknown: 'ignore' }, { maxTokens: 99, unknown: 'ignore' }, undefined],
+  ])('counts an estimate where the team %j or the one within %j wants it', async (out, within, tokens) => {
+    const counted: (Usage | undefined)[] = []
+    const guess = { inputTokens: 4, outputTokens: 3, estimated: true }
+    const m = member('m', (text, turn: Turn) => {
+      counted.push(turn.account?.unreported(guess))
+      return text
+    })
+    const inner = workflow({ m }, [{ agentId: 'm' }], { id: 'inner', budget: within })
+    await runTurn(workflow({ inner }, [{ agentId: 'inner' }], { budget: out }), createTurn('x'))
+    expect(counted).toEqual([tokens === undefined ? undefined : guess])
   })
 
   describe('of a model that does not report what it uses', () => {

@@ -251,6 +251,38 @@ describe('guards of a team', () => {
     expect(result.text).toBe('the answer')
   })
 
+  test('look at the notes of a question too', async () => {
+    const { team } = teamOf({
+      guards: { output: ['secrets'] },
+      writer: async function* (_text, turn) {
+        const message = { ...turn.reply('Which?'), metadata: { why: `for ${key}` } }
+        yield { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED', message } } }
+      },
+    })
+    const { task, events } = await run(team)
+    expect(task.status.message?.metadata).toEqual({ why: 'for [secret removed]' })
+    expect(JSON.stringify(events)).not.toContain(key)
+  })
+
+  test('that ask a member leave progress out, and what is judged is not in the trace', async () => {
+    const members = { a: scripted(['first']), b: scripted(['last']), judge: scripted(['allow']) }
+    const team = defineTeam({
+      id: 'team',
+      name: 'Team',
+      agents: members,
+      scheduler: { type: 'workflow', steps: [{ agentId: 'a' }, { agentId: 'b' }] },
+      guards: { output: [{ member: 'judge' }] },
+    })
+    const { text, trace } = await run(team)
+    expect(text).toBe('last')
+    expect(members.judge.asked).toEqual(['last'])
+    const judged = trace.filter((entry) => entry.member === 'judge')
+    expect(judged.map((entry) => [entry.type, entry.text])).toEqual([
+      ['delegation', ''],
+      ['reply', ''],
+    ])
+  })
+
   test('a blocked message is rejected before any member hears of it', async () => {
     const { team, writer } = teamOf({ guards: { input: [{ use: 'secrets', action: 'block' }] } })
     const result = await run(team, key)

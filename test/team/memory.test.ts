@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import type { Agent, AgentEvent, Turn } from '../../src/agents/agent.ts'
 import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/extensions.ts'
 import { textOf, userMessage, validateTaskId } from '../../src/protocol/task.ts'
-import type { Json, JsonObject, Message, Task } from '../../src/protocol/types.ts'
+import type { Artifact, Json, JsonObject, Message, Task } from '../../src/protocol/types.ts'
 import type { Step } from '../../src/team/config.ts'
 import { defineScheduler } from '../../src/team/schedulers/scheduler.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
-import { createInstantClock } from '../../src/testing/index.ts'
+import { createFakeClock, createInstantClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn, type TurnSetup } from '../fixtures/turn.ts'
 
@@ -172,6 +172,36 @@ describe('a member’s question', () => {
     })
   })
 
+  test('has the id and the notes that the member gave it, and words in any case', async () => {
+    const asking = (message?: Message) =>
+      member('a', async function* () {
+        const status = { state: 'TASK_STATE_INPUT_REQUIRED', ...(message && { message }) } as const
+        yield { statusUpdate: { status } }
+      })
+    const ask = async (message?: Message) => {
+      const team = workflow({ a: asking(message) }, [{ agentId: 'a' }])
+      return (await conversation(team).say('x')).status.message
+    }
+    const own = { messageId: 'q-1', role: 'ROLE_AGENT', parts: [{ text: 'Which?' }] } as const
+    const metadata = { form: 'B12' }
+    expect(await ask({ ...own, metadata })).toMatchObject({ ...own, metadata })
+    expect((await ask())?.parts).toEqual([{ text: 'More input is needed' }])
+  })
+
+  test('leaves the member its whole time for the answer', async () => {
+    const clock = createFakeClock()
+    const painter = asker('painter')
+    const scheduler = {
+      type: 'workflow',
+      steps: [{ agentId: 'painter', maxTaskSeconds: 60 }],
+    } as const
+    const agents = { painter }
+    const task = conversation(defineTeam({ id: 't', name: 't', agents, scheduler, clock }))
+    await task.say('a house')
+    clock.advance(100_000)
+    expect(answerOf(await task.say('red'))).toBe('painter paints red')
+  })
+
   test('is forgotten when the run is over: the next message begins another run', async () => {
     const painter = asker('painter')
     const task = conversation(workflow({ painter }, [{ agentId: 'painter' }]))
@@ -242,6 +272,80 @@ test('a cancel gives each member what it has kept itself, whatever the ids of ot
     ['a:b', ['job'], 3],
     ['ab', ['job'], 4],
   ])
+})
+
+test('a cancel tells nobody of a run that is over', async () => {
+  const told: string[] = []
+  const painter: Agent = { ...asker('painter'), cancel: async () => void told.push('painter') }
+  const team = workflow({ painter }, [{ agentId: 'painter' }])
+  const task = conversation(team)
+  const cancel = () => {
+    const load = (key: string) => task.saved.get(key)
+    return team.cancel({ taskId: 'task-1', contextId: 'context-1', load, keys: () => [] })
+  }
+  await task.say('a house')
+  await cancel()
+  expect(told).toEqual(['painter'])
+  await task.say('red')
+  await cancel()
+  expect(told).toEqual(['painter'])
+})
+
+describe('where the answer of a later turn stands', () => {
+  interface Scene {
+    readonly artifacts: readonly Artifact[]
+    readonly saved?: Json
+    readonly words?: string
+  }
+  const text = (artifactId: string, words: string): Artifact => ({
+    artifactId,
+    parts: [{ text: words }],
+  })
+
+  test.each<readonly [string, Scene, string, boolean]>([
+    ['with what was said before it', { artifacts: [text('response', 'One ')] }, 'response', true],
+    ['apart, where it begins otherwise', { artifacts: [text('response', 'Two')] }, 'response-2', false],
+    ['apart from nothing', { artifacts: [text('response', '')] }, 'response-2', false],
+    [
+      'apart from data',
+      { artifacts: [{ artifactId: 'response', parts: [{ text: 'One ' }, { data: 1 }] }] },
+      'response-2',
+      false,
+    ],
+    [
+      'with the last of several',
+      { artifacts: [text('response', 'Other'), text('response-1', 'One '), text('chart', 'One')] },
+      'response-1',
+      true,
+    ],
+    ['apart from what is no response', { artifacts: [text('chart', 'One ')] }, 'response-2', false],
+    [
+      'where an earlier attempt has put it',
+      { artifacts: [text('response', 'One two three')], saved: { turn: 2, artifactId: 'response' } },
+      'response',
+      false,
+    ],
+    [
+      'and not where an earlier turn had put its own',
+      { artifacts: [text('response', 'Else')], saved: { turn: 1, artifactId: 'response' } },
+      'response-2',
+      false,
+    ],
+  ])('%s', async (_where, { artifacts, saved: place, words = 'One two' }, expected, isKept) => {
+    const saved = new Map<string, Json>(place === undefined ? [] : [['response', place]])
+    const status = { state: 'TASK_STATE_INPUT_REQUIRED' } as const
+    const task = { id: 'task-1', contextId: 'context-1', status, artifacts }
+    const message = userMessage('go')
+    // A turn that runs again after a crash finds its own message in the history.
+    const history = [userMessage('before'), message]
+    const turn = createTurn(message, { saved, task, number: 2, history })
+    const a = member('a', async function* () {
+      yield words
+    })
+    const events = await runTurn(workflow({ a }, [{ agentId: 'a' }]), turn)
+    expect(foldEvents(turn, events).artifacts?.map(({ artifactId }) => artifactId)).toEqual([expected])
+    expect(saved.get('response')).toEqual(isKept ? { turn: 2, artifactId: expected } : place)
+  })
 })
 
 describe('approval', () => {
@@ -449,6 +553,35 @@ describe('the tokens of a run', () => {
     await task.say('yes')
     await task.say('yes', { number: 2 })
     expect(task.saved.get('run')).toMatchObject({ used: { inputTokens: 120 } })
+  })
+
+  test('of a nested team are counted once where it asks again and the turn runs again', async () => {
+    const steps = [{ agentId: 'a' }, approval, { agentId: 'b' }, approval]
+    const inner = workflow({ a: costly('a', 100), b: costly('b', 20) }, steps, 'inner')
+    const task = conversation(workflow({ inner }, [{ agentId: 'inner' }], 'outer'))
+    await task.say('x')
+    await task.say('yes')
+    await task.say('yes', { number: 2 })
+    expect(task.saved.get('run')).toMatchObject({ used: { inputTokens: 120 } })
+    await task.say('yes', { number: 3 })
+    expect(task.used()).toEqual({ inputTokens: 120, outputTokens: 2 })
+  })
+
+  test('of a try that failed before a question are counted in its turn alone', async () => {
+    let tries = 0
+    const a = member('a', (text, turn: Turn) => {
+      if (turn.task) return text
+      if (++tries > 1) return ask(turn, 'Which?')
+      turn.account?.spend({ inputTokens: 10, outputTokens: 1 })
+      throw new Error('no')
+    })
+    const scheduler = { type: 'workflow', steps: [{ agentId: 'a', maxRetries: 1 }] } as const
+    const clock = createInstantClock()
+    const team = defineTeam({ id: 't', name: 't', agents: { a }, scheduler, clock })
+    const task = conversation(team)
+    await task.say('x')
+    await task.say('red')
+    expect(task.used()).toEqual({ inputTokens: 10, outputTokens: 1 })
   })
 
   test('count against the budget in later turns too', async () => {

@@ -56,6 +56,18 @@ test('a full channel makes its writers wait until the reader takes', async () =>
   expect(written).toBe(true)
 })
 
+test('the first end counts, and what comes after it goes nowhere', async () => {
+  const closed = createChannel<number>(10)
+  closed.close()
+  closed.fail(new Error('late'))
+  await closed.push(1)
+  expect(await closed.take()).toEqual([])
+  const failed = createChannel<number>(10)
+  failed.fail(new Error('broken'))
+  failed.close()
+  await expect(failed.take()).rejects.toThrow('broken')
+})
+
 test('a reader that leaves sets the writers free', async () => {
   const channel = createChannel<number>(1)
   const writing = channel.push(1)

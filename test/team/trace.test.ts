@@ -45,6 +45,15 @@ test('every delegation and reply is in the trace, with place, duration and text'
   ])
 })
 
+test.each([
+  [2_000, 'x'.repeat(2_000)],
+  [2_001, `${'x'.repeat(1_999)}…`],
+])('a text of %d characters is in the trace as far as there is room', async (length, text) => {
+  const turn = createTurn('x')
+  await runTurn(teamOf(member('a', () => 'x'.repeat(length))), turn)
+  expect(turn.traces.at(-1)?.text).toBe(text)
+})
+
 test('without an OpenTelemetry SDK the caller’s trace context is passed on', async () => {
   const a = member('a')
   await runTurn(teamOf(a), createTurn('x', { traceparent }))

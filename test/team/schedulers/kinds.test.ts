@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, Turn } from '../../../src/agents/agent.ts'
+import { toUsageMetadata } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { Json, Task } from '../../../src/protocol/types.ts'
 import { replyParts } from '../../../src/team/reply.ts'
@@ -130,6 +131,35 @@ describe('a scheduler of one’s own', () => {
     const done = await say(team, 'B12', next(saved))
     expect(answerOf(done)).toBe('clerk(B12)')
     expect(done.history?.map(({ parts }) => textOf(parts))).toEqual(['Looking for it'])
+  })
+
+  test('may answer with artifacts of its own: the first is the response, empty ones are left out', async () => {
+    const text = (words: string) => [{ text: words }]
+    const used = { inputTokens: 3, outputTokens: 1 }
+    const clerk = member('clerk', (_text, turn: Turn) => ({
+      ...turn.reply('x'),
+      metadata: toUsageMetadata(used),
+    }))
+    const team = teamOf(
+      { clerk },
+      own(async (run) => {
+        await run.ask('clerk', 'x')
+        const artifacts = [
+          { artifactId: 'none', parts: [] },
+          { artifactId: 'one', parts: text('1'), metadata: { kept: true } },
+          { artifactId: 'two', parts: text('2') },
+        ]
+        return { state: 'TASK_STATE_COMPLETED', artifacts }
+      }),
+    )
+    expect((await say(team, 'x')).artifacts).toEqual([
+      {
+        artifactId: 'response',
+        parts: text('1'),
+        metadata: { kept: true, ...toUsageMetadata(used) },
+      },
+      { artifactId: 'two', parts: text('2') },
+    ])
   })
 
   test('reaches members of its team alone', async () => {

@@ -136,6 +136,21 @@ describe('steps', () => {
     ])
   })
 
+  test('chunks keep what they say of themselves, and the first one begins its artifact', async () => {
+    const a = member('a', async function* (_text, turn) {
+      const parts = [{ text: 'one' }]
+      yield turn.artifact({ artifactId: 'x', parts }, { append: true, metadata: { page: 1 } })
+      yield turn.artifact({ artifactId: 'x', parts }, { append: true, lastChunk: true })
+    })
+    const turn = createTurn('x')
+    const events = await runTurn(workflow([a], [{ agentId: 'a' }]), turn)
+    const artifact = { artifactId: 'response', parts: [{ text: 'one' }] }
+    expect(events.slice(0, 2)).toEqual([
+      { artifactUpdate: { artifact, append: false, metadata: { page: 1 } } },
+      { artifactUpdate: { artifact, append: true, lastChunk: true } },
+    ])
+  })
+
   test('a further artifact that is called as the team’s response gets a name of its own', async () => {
     const a = member('a', async function* (_text, turn) {
       yield turn.artifact({ artifactId: 'draft', parts: [{ text: 'one' }] })
