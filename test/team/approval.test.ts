@@ -24,6 +24,27 @@ describe('the question of an approval', () => {
     expect(last).toEqual({ text: '\n\nGood?' })
   })
 
+  test('shows exactly so much, and counts text and data together, files apart', () => {
+    const raw: Part = { raw: 'x'.repeat(1_000_000) }
+    const string = 'x'.repeat(19_998)
+    const left = { text: '\n[… 1 characters of text are not shown]' }
+    expect(toQuestion([...said('x'.repeat(20_000)), raw], 'Good?').slice(0, 2)).toEqual([
+      ...said('x'.repeat(20_000)),
+      raw,
+    ])
+    expect(toQuestion([data(string), raw, ...said('y')], 'Good?').slice(0, 3)).toEqual([
+      data(string),
+      raw,
+      left,
+    ])
+    expect(toQuestion([raw, { raw: 'x' }], 'Good?')[1]).toEqual({
+      text: '\n[… 1 characters of a file are not shown]',
+    })
+    expect(toQuestion([...said('xy'), data(string)], 'Good?')[1]).toEqual({
+      text: '\n[… 20000 characters of data are not shown]',
+    })
+  })
+
   test('names data and files that are too large to be shown', () => {
     const large = 'x'.repeat(1_000_001)
     const url: Part = { url: 'https://example.com/a.pdf' }

@@ -434,7 +434,10 @@ describe('a limit in money', () => {
   /** What a run of one member warns of. */
   async function warned(agent: Agent, budget: BudgetConfig, step: Step = { agentId: 'm' }) {
     const warnings: (readonly [object, string])[] = []
-    const log = { ...silent, warn: (fields: object, text: string) => void warnings.push([fields, text]) }
+    const log = {
+      ...silent,
+      warn: (fields: object, text: string) => void warnings.push([fields, text]),
+    }
     await runTurn(workflow({ m: agent, many: agent }, [step], { budget }), createTurn('x', { log }))
     return { warnings }
   }
@@ -464,17 +467,20 @@ describe('a limit in money', () => {
     [{ maxTokens: 99 }, { maxTokens: 99, unknown: 'ignore' }, 7],
     [{ maxTokens: 99, unknown: 'ignore' }, { maxTokens: 99 }, 7],
     [{ maxTokens: 99, unknown: 'ignore' }, { maxTokens: 99, unknown: 'ignore' }, undefined],
-  ])('counts an estimate where the team %j or the one within %j wants it', async (out, within, tokens) => {
-    const counted: (Usage | undefined)[] = []
-    const guess = { inputTokens: 4, outputTokens: 3, estimated: true }
-    const m = member('m', (text, turn: Turn) => {
-      counted.push(turn.account?.unreported(guess))
-      return text
-    })
-    const inner = workflow({ m }, [{ agentId: 'm' }], { id: 'inner', budget: within })
-    await runTurn(workflow({ inner }, [{ agentId: 'inner' }], { budget: out }), createTurn('x'))
-    expect(counted).toEqual([tokens === undefined ? undefined : guess])
-  })
+  ])(
+    'counts an estimate where the team %j or the one within %j wants it',
+    async (out, within, tokens) => {
+      const counted: (Usage | undefined)[] = []
+      const guess = { inputTokens: 4, outputTokens: 3, estimated: true }
+      const m = member('m', (text, turn: Turn) => {
+        counted.push(turn.account?.unreported(guess))
+        return text
+      })
+      const inner = workflow({ m }, [{ agentId: 'm' }], { id: 'inner', budget: within })
+      await runTurn(workflow({ inner }, [{ agentId: 'inner' }], { budget: out }), createTurn('x'))
+      expect(counted).toEqual([tokens === undefined ? undefined : guess])
+    },
+  )
 
   describe('of a model that does not report what it uses', () => {
     async function run(budget: BudgetConfig) {

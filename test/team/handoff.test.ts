@@ -116,6 +116,12 @@ describe('a router of models', () => {
     ])
   })
 
+  test('a message of blanks is none', async () => {
+    const models = await startModels({ triage: () => transfer('coder', { message: ' ' }) })
+    const team = route({ triage: modelOf(models, 'triage'), coder: member('coder') }, 'triage')
+    expect(await answer(team, 'a loop')).toBe('coder(a loop)')
+  })
+
   test('words said on the way are not the answer', async () => {
     const models = await startModels({
       triage: () => ({

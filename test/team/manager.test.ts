@@ -32,6 +32,18 @@ describe('the registry', () => {
     expect(manager.get('a')).toBe(other)
   })
 
+  test('refuses an id that cannot be one', () => {
+    expect(() => new AgentManager().registerWithId('a b', member('a'))).toThrow(
+      '"a b" cannot be the id of an agent',
+    )
+  })
+
+  test('tells of an agent under its id here, and names an ability once', async () => {
+    const manager = new AgentManager()
+    manager.registerWithId('here', member('there', undefined, { capabilities: ['a', 'b', 'a'] }))
+    expect(await manager.info('here')).toMatchObject({ id: 'here', capabilities: ['a', 'b'] })
+  })
+
   test('refuses an id that is empty', () => {
     expect(() => new AgentManager().registerWithId(' ', member('a'))).toThrow('needs an id')
   })
@@ -134,6 +146,17 @@ describe('the registry', () => {
 })
 
 describe('health', () => {
+  test('of an agent that took the place of another is asked at once, and holds no timer', async () => {
+    const clock = createFakeClock()
+    const manager = new AgentManager({ clock })
+    const health = async () => ({ healthy: false })
+    manager.registerWithId('a', member('a', undefined, { health }))
+    expect(await manager.health('a')).toEqual({ healthy: false })
+    manager.registerWithId('a', member('a'), { replace: true })
+    expect(await manager.health('a')).toEqual({ healthy: true })
+    expect(clock.pending()).toEqual([])
+  })
+
   test('is asked again only when the answer is two seconds old', async () => {
     const clock = createFakeClock()
     const manager = new AgentManager({ clock })

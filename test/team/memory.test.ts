@@ -190,7 +190,11 @@ describe('a member’s question', () => {
 
   test('leaves the member its whole time for the answer', async () => {
     const clock = createFakeClock()
-    const painter = asker('painter')
+    const painter = member('painter', (text, turn: Turn) => {
+      if (!turn.task) return ask(turn, 'Which?')
+      clock.advance(1_000)
+      return `painter paints ${text}`
+    })
     const scheduler = {
       type: 'workflow',
       steps: [{ agentId: 'painter', maxTaskSeconds: 60 }],
@@ -256,7 +260,10 @@ test('a cancel gives each member what it has kept itself, whatever the ids of ot
   })
   const ids = ['a', 'a:b', 'ab']
   const agents = Object.fromEntries(ids.map((id) => [id, keeper(id)]))
-  const team = workflow(agents, ids.map((agentId) => ({ agentId })))
+  const team = workflow(
+    agents,
+    ids.map((agentId) => ({ agentId })),
+  )
   const saved = new Map<string, Json>([
     ['1:a/job', 1],
     ['1:a/inner:x/job', 2],
@@ -304,7 +311,12 @@ describe('where the answer of a later turn stands', () => {
 
   test.each<readonly [string, Scene, string, boolean]>([
     ['with what was said before it', { artifacts: [text('response', 'One ')] }, 'response', true],
-    ['apart, where it begins otherwise', { artifacts: [text('response', 'Two')] }, 'response-2', false],
+    [
+      'apart, where it begins otherwise',
+      { artifacts: [text('response', 'Two')] },
+      'response-2',
+      false,
+    ],
     ['apart from nothing', { artifacts: [text('response', '')] }, 'response-2', false],
     [
       'apart from data',
@@ -321,7 +333,10 @@ describe('where the answer of a later turn stands', () => {
     ['apart from what is no response', { artifacts: [text('chart', 'One ')] }, 'response-2', false],
     [
       'where an earlier attempt has put it',
-      { artifacts: [text('response', 'One two three')], saved: { turn: 2, artifactId: 'response' } },
+      {
+        artifacts: [text('response', 'One two three')],
+        saved: { turn: 2, artifactId: 'response' },
+      },
       'response',
       false,
     ],
@@ -343,7 +358,9 @@ describe('where the answer of a later turn stands', () => {
       yield words
     })
     const events = await runTurn(workflow({ a }, [{ agentId: 'a' }]), turn)
-    expect(foldEvents(turn, events).artifacts?.map(({ artifactId }) => artifactId)).toEqual([expected])
+    expect(foldEvents(turn, events).artifacts?.map(({ artifactId }) => artifactId)).toEqual([
+      expected,
+    ])
     expect(saved.get('response')).toEqual(isKept ? { turn: 2, artifactId: expected } : place)
   })
 })

@@ -171,6 +171,38 @@ describe('a scheduler of one’s own', () => {
     await expect(runTurn(team, createTurn('x'))).rejects.toThrow(/outside the team/)
   })
 
+  test('reaches no stranger as the member itself either', async () => {
+    const team = teamOf(
+      { clerk: member('clerk') },
+      own((run) => run.ask('stranger', 'x', { fallbackAgentId: 'clerk' })),
+    )
+    team.manager.registerWithId('stranger', member('stranger'))
+    await expect(runTurn(team, createTurn('x'))).rejects.toThrow(/outside the team/)
+  })
+
+  test.each([
+    [true, ['one ', 'two']],
+    [false, ['one two']],
+  ])('shows the words of a member as they come where it says so: %j', async (live, chunks) => {
+    const clerk = member('clerk', async function* () {
+      yield 'one '
+      yield 'two'
+    })
+    const events = await runTurn(
+      teamOf(
+        { clerk },
+        own((run) => run.ask('clerk', 'x', { live })),
+      ),
+      createTurn('x'),
+    )
+    const said = events.flatMap((event) =>
+      typeof event === 'object' && 'artifactUpdate' in event
+        ? [textOf(event.artifactUpdate.artifact.parts)]
+        : [],
+    )
+    expect(said).toEqual(chunks)
+  })
+
   test('may go on when a member fails', async () => {
     const broken = member('broken', () => {
       throw new Error('no')
@@ -225,11 +257,17 @@ describe('a team with a scheduler of one’s own is refused', () => {
     ])
   })
 
-  test.each(['', 'Two Words', 'workflow'])('with the type %j', (type) => {
+  test.each(['', 'Two Words', 'workflow', '7', 'x'.repeat(65)])('with the type %j', (type) => {
     const schedule: Scheduler['schedule'] = (run) => run.ask('clerk', run.message)
     const scheduler = defineScheduler<null>({ type, create: () => ({ schedule }) })(null)
     expect(faultOf(scheduler)).toMatchObject(['invalidScheduler', expect.any(String)])
   })
+})
+
+test.each(['x', 'x'.repeat(64), 'a-b_7'])('the type of a scheduler may be %s', (type) => {
+  const schedule: Scheduler['schedule'] = (run) => run.ask('clerk', run.message)
+  const scheduler = defineScheduler<null>({ type, create: () => ({ schedule }) })(null)
+  expect(teamOf({ clerk: member('clerk') }, scheduler)).toBeDefined()
 })
 
 async function* question(turn: Turn, name = '') {

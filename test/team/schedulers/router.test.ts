@@ -4,6 +4,7 @@ import { clientRoutingExtension } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { Json, JsonObject, Message } from '../../../src/protocol/types.ts'
 import { defineTeam, type Team } from '../../../src/team/team.ts'
+import { runTeam } from '../../../src/testing/index.ts'
 import { member, type ScriptedMember } from '../../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn } from '../../fixtures/turn.ts'
 
@@ -133,7 +134,106 @@ describe('who goes on', () => {
   })
 })
 
+describe('what a decision says', () => {
+  const toOther = '{"delegate": {"agent_id": "other", "message": "by words"}}'
+
+  test.each<readonly [string, string, JsonObject, string]>([
+    ['the extension comes before the words', toOther, { recipient: 'third' }, `third(${toOther})`],
+    ['an empty recipient says nothing', toOther, { recipient: '' }, 'other(by words)'],
+    ['what is no recipient says nothing', 'me', { recipient: { type: 'agent' } }, 'me'],
+    ['the sender of the first message is the user', 'me', { recipient: 'sender' }, 'me'],
+    [
+      'a message goes instead of the words',
+      'me',
+      { recipient: 'third', message: 'go' },
+      'third(go)',
+    ],
+    ['a message that is no text does not', 'me', { recipient: 'third', message: 5 }, 'third(me)'],
+    ['who takes over gets what came', 'me', { recipient: 'third', takesOver: true }, 'third(x)'],
+    [
+      'nobody takes over by other words',
+      'me',
+      { recipient: 'third', takesOver: 'yes' },
+      'third(me)',
+    ],
+  ])('%s', async (_what, text, say, expected) => {
+    const front = aware('front', () => ({ text, say }))
+    expect(
+      await answer(route({ front, other: member('other'), third: member('third') }), 'x'),
+    ).toBe(expected)
+  })
+
+  test('"sender" may be an object, and is who passed the message on', async () => {
+    const front = aware('front', (text) => ({ text, say: { recipient: 'a' } }))
+    const a = aware('a', (text) =>
+      text === 'x'
+        ? { text: 'to b', say: { recipient: 'b' } }
+        : { text: `a ${text}`, say: { recipient: 'user' } },
+    )
+    const b = aware('b', () => ({ text: 'back', say: { recipient: { type: 'sender' } } }))
+    expect(await answer(route({ front, a, b }), 'x')).toBe('a back')
+  })
+
+  test('handoffs may stand alone: they hold for the default agent', async () => {
+    const seen: unknown[] = []
+    const front = aware('front', (text, told) => {
+      seen.push(cards(told))
+      return text === 'x' ? { text: 'a', say: { recipient: 'b' } } : { text: 'end' }
+    })
+    const b = aware('b', () => ({ text: 'from b', say: { handoffs: ['c', 5] } }))
+    expect(await answer(route({ front, b, c: member('c') }), 'x')).toBe('end')
+    expect(seen).toEqual([['b', 'c'], ['c']])
+  })
+
+  test('its reason is in the trace, once, also where a member then asks the user', async () => {
+    const front = aware('front', () => ({
+      text: 'go',
+      say: { recipient: 'painter', reason: 'it paints' },
+    }))
+    const painter = member('painter', async function* (text, turn) {
+      yield turn.task ? `painted ${text}` : turn.ask('Which colour?')
+    })
+    const run = await runTeam(route({ front, painter }), 'x', { answers: ['red'] })
+    expect(run.text).toBe('painted red')
+    expect(run.trace.filter(({ type }) => type === 'decision')).toMatchObject([
+      { member: 'front', recipients: ['painter'], reason: 'it paints' },
+    ])
+  })
+
+  test('the words beside it are not heard by the caller', async () => {
+    const front = member(
+      'front',
+      async function* (_text, turn) {
+        yield 'I pass it on.'
+        yield {
+          statusUpdate: {
+            status: { state: 'TASK_STATE_COMPLETED' },
+            metadata: { [clientRoutingExtension]: { recipient: 'other' } },
+          },
+        }
+        void turn
+      },
+      { details: { extensions: [{ uri: clientRoutingExtension }] } },
+    )
+    const { text, events } = await runTeam(route({ front, other: member('other') }), 'x')
+    expect(text).toBe('other(I pass it on.)')
+    expect(events.filter((event) => 'artifactUpdate' in event)).toHaveLength(1)
+  })
+})
+
 describe('loops', () => {
+  test('words with a file beside them are other words', async () => {
+    const front = aware('front', (text, told) => {
+      const isFirst = (told.sender as JsonObject).type === 'user' // as the router writes it
+      return isFirst ? { text: 'ping', say: { recipient: 'other' } } : { text: `end ${text}` }
+    })
+    const other = member('other', (_text, turn) => ({
+      ...turn.reply([{ text: 'x' }, { url: 'https://x/y' }]),
+      metadata: { [clientRoutingExtension]: { recipient: 'front' } },
+    }))
+    expect(await answer(route({ front, other }), 'x')).toBe('end x')
+  })
+
   test('a member may not pass a message to itself', async () => {
     const front = aware('front', () => ({ text: 'x', say: { recipient: 'front' } }))
     await expect(answer(route({ front }), 'x')).rejects.toThrow('to itself')

@@ -177,6 +177,124 @@ describe('a supervisor', () => {
     }
   })
 
+  test('gets its message with what else it says, and cards that tell who routes', async () => {
+    const heard: Message[] = []
+    const boss = member(
+      'boss',
+      (_text, turn, message) => {
+        heard.push(message)
+        return routed(turn, 'user', 'done')
+      },
+      routing,
+    )
+    const by = (capabilities: string[], details?: object) =>
+      member('m', undefined, { capabilities, ...(details && { details }) })
+    const agents = {
+      boss,
+      plain: by(['sing']),
+      able: by([clientRoutingExtension, 'sing']),
+      declared: by(['sing'], routing.details),
+      denied: by([clientRoutingExtension], { extensions: [{ uri: 'urn:other' }] }),
+    }
+    const message = {
+      ...({ messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } as const),
+      ...{ metadata: { kept: 1 }, extensions: ['urn:x'] },
+    }
+    await run(supervise(agents), createTurn(message))
+    expect(heard[0]?.extensions).toEqual(['urn:x', clientRoutingExtension])
+    expect(heard[0]?.metadata?.kept).toBe(1)
+    const told = heard[0]?.metadata?.[clientRoutingExtension] as {
+      readonly agentCards: JsonObject[]
+    } // the team's own
+    expect(
+      told.agentCards.map(({ id, capabilities, supportsClientRouting: routes }) => [
+        id,
+        capabilities,
+        routes,
+      ]),
+    ).toEqual([
+      ['plain', ['sing'], false],
+      ['able', ['sing'], true],
+      ['declared', ['sing'], true],
+      ['denied', [], false],
+    ])
+  })
+
+  test('of whom several are asked hears it from the team', async () => {
+    const senders: unknown[] = []
+    const boss = member(
+      'boss',
+      (_text, turn, message) => {
+        const told = message.metadata?.[clientRoutingExtension] as JsonObject // the team's own metadata
+        senders.push(told.sender)
+        const delegate = ['a', 'b'].map((agent_id) => ({ agent_id, message: 'go' }))
+        return senders.length === 1 ? turn.reply([{ data: { delegate } }]) : 'done'
+      },
+      routing,
+    )
+    expect(await answer(supervise({ boss, a: member('a'), b: member('b') }), 'x')).toBe('done')
+    expect(senders).toEqual([{ type: 'user' }, { type: 'user' }])
+  })
+
+  test('that names a member without words for it passes on what it was asked', async () => {
+    let round = 0
+    const boss = member('boss', (_text, turn) =>
+      round++ === 0 ? turn.reply([{ data: { delegate: { agent_id: 'coder' } } }]) : 'done',
+    )
+    const coder = member('coder')
+    expect(await answer(supervise({ boss, coder }), 'x')).toBe('done')
+    expect(coder.asked).toEqual(['x'])
+    expect(coder.turns[0]?.message.parts).toEqual([{ text: 'x' }])
+  })
+
+  test.each([
+    '{"delegate": {"message": "go"}}',
+    '{"delegate": {"agent_id": 5, "message": "go"}}',
+    '{"delegate": "coder"}',
+    '{"delegate": []}',
+  ])('that names nobody has answered: %s', async (words) => {
+    const coder = member('coder')
+    expect(await answer(supervise({ boss: member('boss', () => words), coder }), 'x')).toBe(words)
+    expect(coder.asked).toEqual([])
+  })
+
+  test('says once why it delegates, also where a member then asks the user', async () => {
+    let round = 0
+    const boss = member('boss', (_text, turn) => {
+      if (round++ > 0) return 'done'
+      const say = { recipient: 'painter', reason: 'it paints' }
+      return { ...turn.reply('go'), metadata: { [clientRoutingExtension]: say } }
+    })
+    const painter = member('painter', (text, turn) => (turn.task ? text : ask(turn, 'Which?')))
+    const team = supervise({ boss, painter })
+    const first = createTurn('x')
+    await run(team, first)
+    const second = createTurn('red', { saved: first.saved, number: 2 })
+    await run(team, second)
+    const decisions = [...first.traces, ...second.traces].filter(({ type }) => type === 'decision')
+    expect(decisions).toEqual([
+      {
+        type: 'decision',
+        team: 'team',
+        member: 'boss',
+        recipients: ['painter'],
+        reason: 'it paints',
+      },
+    ])
+  })
+
+  test.each([
+    ['Sings.', ['sing'], 'm (m agent): Sings. Can do: sing.'],
+    ['Sings', ['sing', clientRoutingExtension], 'm (m agent): Sings. Can do: sing.'],
+    [' ', ['sing'], 'm (m agent). Can do: sing.'],
+    [' Sings ', [], 'm (m agent): Sings'],
+  ])('reads of a member that it is %j and can do %j', async (description, capabilities, line) => {
+    const boss = member('boss', () => 'done')
+    const m = member('m', undefined, { description, capabilities })
+    await answer(supervise({ boss, m }), 'x')
+    expect(boss.asked[0]?.split('\n')).toContain(`- ${line}`)
+  })
+
   test('decides by a data part too', async () => {
     let round = 0
     const boss = member('boss', (_text, turn) =>
@@ -223,7 +341,11 @@ describe('a supervisor', () => {
       return 'done'
     })
     const message = { messageId: 'm3', role: 'ROLE_USER', parts: [{ text: 'now' }] } as const
-    const earlier = ['one', 'two'].map((text) => ({ ...message, messageId: text, parts: [{ text }] }))
+    const earlier = ['one', 'two'].map((text) => ({
+      ...message,
+      messageId: text,
+      parts: [{ text }],
+    }))
     await run(supervise({ boss }), createTurn(message, { conversation: [...earlier, message] }))
     expect(heard).toEqual([[], ['two'], ['one', 'two'], ['one', 'two']])
   })
@@ -300,6 +422,36 @@ describe('a supervisor that takes tools', () => {
     await run(supervise({ boss, coder }), turn)
     expect(await answer(supervise({ boss, coder }), 'x')).toBe('model says coder(go)')
     expect([...turn.steps.keys()]).toEqual(['round-1/coder-1:coder', 'round-1:boss'])
+  })
+
+  test('gets data beside the text, and must say something', async () => {
+    const coder = member('coder', (_text, turn) => turn.reply([{ text: 'two' }, { data: [1, 2] }]))
+    const boss = toolUser(async (tools, turn) => {
+      const use = async (message: Json) =>
+        tools[0]?.execute({ message }, { signal: turn.signal, turn })
+      const said = await Promise.allSettled([use('go'), use(''), use(5)])
+      return JSON.stringify(
+        said.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
+      )
+    })
+    expect(JSON.parse(await answer(supervise({ boss, coder }), 'x'))).toEqual([
+      { text: 'two', data: [[1, 2]] },
+      'Error: message is missing',
+      'Error: message is missing',
+    ])
+  })
+
+  test('is told of a member that fails', async () => {
+    const coder = member('coder', () => {
+      throw new Error('secret')
+    })
+    const boss = toolUser(async (tools, turn) => {
+      const result = await tools[0]?.execute({ message: 'go' }, { signal: turn.signal, turn })
+      return `model says ${result}`
+    })
+    expect(await answer(supervise({ boss, coder }), 'x')).toBe(
+      'model says An agent of the team could not answer',
+    )
   })
 
   test('stops when a member asks the user, and the answer reaches that member', async () => {

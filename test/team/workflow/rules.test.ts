@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { A2AError } from '../../../src/protocol/errors.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { Json } from '../../../src/protocol/types.ts'
-import { defineTeam } from '../../../src/team/team.ts'
+import type { Step, StepScope } from '../../../src/team/config.ts'
+import { AgentManager } from '../../../src/team/manager.ts'
+import { defineTeam, Team } from '../../../src/team/team.ts'
 import { createFakeClock, runTeam } from '../../../src/testing/index.ts'
 import { member } from '../../fixtures/members.ts'
 import { callsOf, entriesOf, flow, runFlow } from '../schedulers/workflow/scene.ts'
@@ -159,6 +162,173 @@ test('a step that is left out is in the trace once, however often the user is as
   )
   const run = await runFlow(team, 'x', 'hm', 'yes')
   expect(entriesOf(run, 'skip')).toEqual([{ step: '2' }])
+})
+
+describe('what rules see', () => {
+  test.each<readonly [string, string, readonly string[]]>([
+    ['items that are nothing', '[0, "", false, 1]', ['0', '', 'false', '1']],
+    ['items that are data', '[{"a": 1}, [2]]', ['{"a":1}', '[2]']],
+  ])('is each of %s', async (_what, over, asked) => {
+    const member1 = member('m')
+    await runFlow(flow({ m: member1 }, { map: { over, agentId: 'm', input: '{{ item }}' } }), 'x')
+    expect(member1.asked).toEqual(asked)
+  })
+
+  test('is the question before there is an answer, and no round and no item outside of loops and maps', async () => {
+    const say = ({ previous, round, item }: StepScope) => `${previous.text} ${round} ${item}`
+    expect((await runFlow(flow({ echo }, { agentId: 'echo', input: say }), 'x')).text).toBe(
+      'x 0 null',
+    )
+    const told = flow({ echo }, { agentId: 'echo', input: '{{ previous.text }}!' })
+    expect((await runFlow(told, 'x')).text).toBe('x!')
+  })
+
+  test('says its own error to the caller where a function throws one of the house', async () => {
+    const when = () => {
+      throw new A2AError('unsupportedOperation', 'Not on Sundays')
+    }
+    const run = await runFlow(flow({ echo }, { agentId: 'echo', when }), 'x')
+    expect(run.text).toBe('Not on Sundays')
+  })
+
+  test('is not what another item of a map has given', async () => {
+    const steps = [
+      { name: 'one', agentId: 'echo', when: 'item == 1', input: 'first' },
+      { agentId: 'echo', input: '[{{ steps.one.text }}]' },
+    ]
+    const run = await runFlow(
+      flow({ echo }, { map: { over: '[1, 2]', steps, maxParallel: 1 } }),
+      'x',
+    )
+    expect(run.text).toBe('[first]\n[]')
+  })
+
+  test('is what a branch has given in this round, not in the one before', async () => {
+    const within = [
+      { name: 'p', agentId: 'echo', input: 'round {{ round }}' },
+      { agentId: 'echo', input: '[{{ steps.p.text }}]' },
+    ]
+    const loop = {
+      steps: [
+        { parallel: [{ name: 'way', branch: [{ steps: within }] }], join: '{{ steps.way.text }}' },
+      ],
+      until: 'round == 2',
+      maxIterations: 3,
+    }
+    expect((await runFlow(flow({ echo }, { loop }), 'x')).text).toBe('[round 2]')
+  })
+
+  test.each<readonly [string, Step]>([
+    ['a branch', { name: 's', branch: [{ steps: [{ agentId: 'echo', when: 'false' }] }] }],
+    [
+      'a loop',
+      {
+        name: 's',
+        loop: { steps: [{ agentId: 'echo', when: 'false' }], until: 'true', maxIterations: 2 },
+      },
+    ],
+    ['parallel steps', { name: 's', parallel: [{ agentId: 'echo', when: 'false' }] }],
+  ])(
+    'is nothing of %s whose steps were all left out, and the answer before it stays',
+    async (_what, step) => {
+      const run = await runFlow(
+        flow({ echo }, { agentId: 'echo' }, step, {
+          agentId: 'echo',
+          input: '{{ previous.text }} [{{ steps.s.text }}]',
+        }),
+        'x',
+      )
+      expect(run.text).toBe('x []')
+    },
+  )
+})
+
+describe('what is left out or in between', () => {
+  test('a loop is over with the first round that gives nothing', async () => {
+    const loop = {
+      steps: [{ agentId: 'echo', when: 'round == 1' }],
+      until: 'false',
+      maxIterations: 4,
+    }
+    const run = await runFlow(flow({ echo }, { loop }), 'x')
+    expect(run.text).toBe('x')
+    expect(entriesOf(run, 'skip')).toEqual([{ step: '1#2.1' }])
+  })
+
+  const slow = member('slow', async function* () {
+    yield 'one '
+    yield 'two'
+  })
+
+  test.each<readonly [string, readonly Step[]]>([
+    ['a loop', [{ loop: { steps: [{ agentId: 'slow' }], until: 'true', maxIterations: 2 } }]],
+    ['a map', [{ map: { agentId: 'slow' } }]],
+    ['steps of a map', [{ map: { steps: [{ agentId: 'slow' }] } }]],
+    ['parallel steps', [{ parallel: [{ agentId: 'slow' }, { agentId: 'slow' }] }]],
+    ['an earlier branch', [{ branch: [{ steps: [{ agentId: 'slow' }] }] }, { agentId: 'echo' }]],
+  ])('the words of %s come when they are whole', async (_what, steps) => {
+    const { events } = await runFlow(flow({ slow, echo }, ...steps), 'x')
+    expect(events.filter((event) => 'artifactUpdate' in event)).toHaveLength(1)
+  })
+
+  test('parallel steps without a member of their own stand under their names', async () => {
+    const branch = [{ steps: [{ agentId: 'echo' }] }]
+    const run = await runFlow(
+      flow({ echo }, { parallel: [{ branch }, { name: 'b', branch }] }),
+      'x',
+    )
+    expect(run.text).toBe('Result:\nx\n\nb:\nx')
+  })
+
+  test('a member stands under its role, and its progress is cut where it is long', async () => {
+    const manager = new AgentManager()
+    manager.registerWithId(
+      'a',
+      member('a', () => 'x'.repeat(201)),
+    )
+    manager.registerWithId(
+      'b',
+      member('b', () => 'y'.repeat(200)),
+    )
+    const agents = [
+      { agentId: 'a', role: 'Painter' },
+      { agentId: 'b', role: '' },
+    ]
+    const steps = [
+      { agentId: 'a' },
+      { agentId: 'b' },
+      { parallel: [{ agentId: 'a' }, { agentId: 'b' }] },
+    ]
+    const scheduler = { type: 'workflow', steps } as const
+    const team = new Team({ id: 't', name: 'T', description: '', agents, scheduler }, manager)
+    const { events, text } = await runTeam(team, 'x', { logger: false })
+    const said = events.flatMap((event) =>
+      'statusUpdate' in event ? textOf(event.statusUpdate.status.message?.parts ?? []) : [],
+    )
+    expect(new Set(said)).toEqual(
+      new Set(['', `Painter: ${'x'.repeat(199)}…`, `b: ${'y'.repeat(200)}`]),
+    )
+    expect(text).toBe(`Painter:\n${'x'.repeat(201)}\n\nb:\n${'y'.repeat(200)}`)
+  })
+
+  test('what the user approves stays as it is', async () => {
+    const two = member('two', async function* (_text, turn) {
+      yield turn.artifact({ artifactId: 'text', parts: [{ text: 'one' }] })
+      yield turn.artifact({ artifactId: 'chart', parts: [{ url: 'https://x/y.png' }] })
+    })
+    const team = flow({ two }, { agentId: 'two' }, { approval: { question: 'Good?' } })
+    const { task } = await runFlow(team, 'x', 'yes')
+    expect(task.artifacts?.map(({ artifactId }) => artifactId)).toEqual(['response-2', 'chart'])
+  })
+
+  test.each([
+    ['*bold*\n-5\n1.5', ['*bold*', '-5', '1.5']],
+    ['• a\n  * b\n\n12) c\n', ['a', 'b', 'c']],
+  ])('a list is taken line by line, without its marks alone: %j', async (text, asked) => {
+    const m = member('m')
+    await runFlow(flow({ m }, { map: { agentId: 'm' } }), text)
+    expect(m.asked).toEqual(asked)
+  })
 })
 
 test('a loop is over when an expression over its round says so', async () => {

@@ -140,6 +140,57 @@ describe('what is neither a yes nor a no', () => {
     expect(run.delegations).toHaveLength(3)
   })
 
+  test('says so where it may come once', async () => {
+    const run = await runFlow(flow(agents(), draft, approval('draft', 1)), 'x', 'a', 'b')
+    expect(run.text).toBe('The user did not approve after one round of feedback')
+    expect(run.delegations).toHaveLength(2)
+  })
+
+  test('is told once within the list that it goes to', async () => {
+    const both = {
+      name: 'both',
+      branch: [{ steps: [{ agentId: 'writer' }, { agentId: 'fixer' }] }],
+    }
+    const run = await runFlow(flow(agents(), both, approval('both')), 'x', 'more', 'yes')
+    expect(callsOf(run).slice(2)).toEqual([
+      '1@2.1.1 writer: x\n\nFeedback: more',
+      '1@2.1.2 fixer: w(x\n\nFeedback: more)',
+    ])
+  })
+
+  test('is told to parallel steps, and not to what joins them', async () => {
+    const both = { name: 'both', parallel: [{ agentId: 'writer' }], join: { agentId: 'fixer' } }
+    const run = await runFlow(flow(agents(), both, approval('both')), 'x', 'more', 'yes')
+    expect(callsOf(run).slice(2)).toEqual([
+      '1@2.1 writer: x\n\nFeedback: more',
+      '1@2.join fixer: writer:\nw(x\n\nFeedback: more)',
+    ])
+  })
+
+  test('is over where the step that it goes to gives nothing', async () => {
+    const first = {
+      name: 'first',
+      branch: [
+        { when: ({ feedback }: StepScope) => feedback === '', steps: [{ agentId: 'writer' }] },
+      ],
+    }
+    const fix = { agentId: 'fixer', input: '[{{ feedback }}]' }
+    const run = await runFlow(flow(agents(), first, fix, approval('first')), 'x', 'more', 'yes')
+    expect(callsOf(run)).toEqual(['1.1.1 writer: x', '2 fixer: []', '2@2 fixer: []'])
+  })
+
+  test('takes back the answer of its step, and of those after it', async () => {
+    const first = {
+      name: 'first',
+      branch: [
+        { when: ({ feedback }: StepScope) => feedback === '', steps: [{ agentId: 'writer' }] },
+      ],
+    }
+    const run = await runFlow(flow(agents(), first, approval('first')), 'x', 'more', 'yes')
+    expect(run.questions).toEqual(['w(x)\n\nGood?', 'x\n\nGood?'])
+    expect(run.text).toBe('x')
+  })
+
   test('comes five times at most where the approval does not say', async () => {
     const run = await runFlow(flow(agents(), draft, approval('draft')), 'x', ...'abcdef')
     expect(run.state).toBe('TASK_STATE_REJECTED')
