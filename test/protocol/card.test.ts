@@ -3,8 +3,10 @@ import {
   type AgentInfo,
   checkCard,
   chooseInterface,
+  isSemanticVersion,
   renderCard,
   takesPart,
+  toMajorMinor,
   validateAgentId,
 } from '../../src/protocol/card.ts'
 import { skillSchemasExtension } from '../../src/protocol/extensions.ts'
@@ -139,7 +141,167 @@ describe('a rendered card', () => {
   })
 })
 
+describe('a rendered card says', () => {
+  const usual = ['text/plain', 'application/json']
+  const schema = { type: 'object' }
+  const skill = { id: 's', name: 'S', description: '', tags: [] }
+  const own = { own: { mtlsSecurityScheme: {} } }
+
+  test.each<[string, AgentInfo['details'], Partial<AgentCard>]>([
+    ['the usual where nothing is said', {}, { version: '1.0.0', defaultInputModes: usual }],
+    ['the usual version for none', { version: '' }, { version: '1.0.0' }],
+    ['its version', { version: '2.1.0' }, { version: '2.1.0' }],
+    ['its modes', { inputModes: ['a/b'], outputModes: ['c/d'] }, { defaultInputModes: ['a/b'] }],
+    ['the modes of its answers', { outputModes: ['c/d'] }, { defaultOutputModes: ['c/d'] }],
+    ['the usual modes for none', { inputModes: [], outputModes: [] }, { defaultInputModes: usual }],
+    ['the usual answers for none', { outputModes: [] }, { defaultOutputModes: usual }],
+    [
+      'that answers with a schema are data',
+      { outputModes: ['c/d'], outputSchema: schema },
+      { defaultOutputModes: ['application/json'] },
+    ],
+    ['where its papers are', { documentationUrl: 'https://d' }, { documentationUrl: 'https://d' }],
+    ['where its picture is', { iconUrl: 'https://i' }, { iconUrl: 'https://i' }],
+    [
+      'who runs it',
+      { provider: { organization: 'o', url: 'u' } },
+      { provider: { organization: 'o', url: 'u' } },
+    ],
+    ['the ways to authenticate', { securitySchemes: own }, { securitySchemes: own }],
+    [
+      'the name of a skill for its words',
+      { skills: [skill] },
+      { skills: [{ ...skill, description: 'S', tags: ['S'] }] },
+    ],
+  ])('%s', (_what, details, card) => {
+    expect(withDetails(details)).toMatchObject(card)
+  })
+
+  test('nothing of what there is not', () => {
+    const card = renderCard(
+      { ...info, details: { securityRequirements: [] } },
+      { ...surroundings, signatures: [] },
+    )
+    for (const name of [
+      'provider',
+      'documentationUrl',
+      'iconUrl',
+      'securitySchemes',
+      'securityRequirements',
+      'signatures',
+    ])
+      expect(card).not.toHaveProperty(name)
+    expect(card.capabilities).toEqual({
+      streaming: true,
+      pushNotifications: false,
+      extendedAgentCard: false,
+    })
+  })
+
+  test('what its server can do, and the ways to authenticate in its words', () => {
+    const signatures = [{ protected: 'p', signature: 's' }]
+    const server = { both: { httpAuthSecurityScheme: { scheme: 'Bearer' } } }
+    const details = { securitySchemes: { both: { mtlsSecurityScheme: {} }, ...own } }
+    const card = renderCard(
+      { ...info, details },
+      {
+        ...surroundings,
+        streaming: false,
+        pushNotifications: true,
+        extendedAgentCard: true,
+        signatures,
+        securitySchemes: server,
+      },
+    )
+    expect(card).toMatchObject({
+      capabilities: { streaming: false, pushNotifications: true, extendedAgentCard: true },
+      signatures,
+    })
+    expect(card.securitySchemes).toEqual({ ...server, ...own })
+  })
+
+  test('each ability once, and the schema of a skill before the common one', () => {
+    const twice = renderCard({ ...info, capabilities: ['a', 'a'] }, surroundings)
+    expect(twice.skills.map(({ id }) => id)).toEqual(['a'])
+    const skills = [
+      { ...skill, outputSchema: { type: 'string' } },
+      { ...skill, id: 't' },
+    ]
+    const { extensions } = withDetails({ skills, outputSchema: schema }).capabilities
+    expect(extensions?.[0]?.params).toEqual({
+      s: { outputSchema: { type: 'string' } },
+      t: { outputSchema: schema },
+    })
+  })
+})
+
+test.each([
+  ['1.0', '1.0'],
+  ['1.0.7', '1.0'],
+  [' 10.20.30-rc ', '10.20'],
+  [' v1 ', 'v1'],
+  ['1', '1'],
+])('the version %j of the protocol is %j without its patch level', (version, expected) => {
+  expect(toMajorMinor(version)).toBe(expected)
+})
+
+test.each([
+  [true, ['0.0.0', '1.2.3', '10.20.30', '1.0.0-rc.1', '1.0.0-rc-1+build.5', '1.0.0+b']],
+  [
+    false,
+    [
+      '',
+      '1',
+      '1.0',
+      '01.0.0',
+      '1.00.0',
+      '1.0.00',
+      'v1.0.0',
+      '1.0.0-',
+      '1.0.0+',
+      '1.0.0-a..b',
+      '1.0.0.0',
+      '1.0.0\n',
+    ],
+  ],
+])('a version is a semantic one, %j: %j', (is, versions) => {
+  expect(versions.filter((version) => isSemanticVersion(version) !== is)).toEqual([])
+})
+
 describe('checking a card', () => {
+  test('takes addresses of gRPC, and schemes of URLs in any case', () => {
+    const of = (url: string, protocolBinding: string) => ({
+      url,
+      protocolBinding,
+      protocolVersion: '1.0',
+    })
+    const supportedInterfaces = [of('a.example:443', 'GRPC'), of('HTTPS://a.example', 'JSONRPC')]
+    expect(checkCard({ ...good, supportedInterfaces })).toEqual([])
+    expect(checkCard({ ...good, supportedInterfaces: [of('', 'JSONRPC')] })).toEqual([
+      { field: 'supportedInterfaces[0].url', description: 'must not be empty' },
+    ])
+    const bare = { ...of('http://a', ''), protocolVersion: '' }
+    expect(checkCard({ ...good, supportedInterfaces: [bare] }).map(({ field }) => field)).toEqual([
+      'supportedInterfaces[0].protocolBinding',
+      'supportedInterfaces[0].protocolVersion',
+    ])
+  })
+
+  test('names each repeated skill, and an unknown scheme once', () => {
+    const asked = [{ schemes: { key: {}, other: {} } }, { schemes: { key: {} } }]
+    const card = {
+      ...good,
+      skills: [skill, skill, skill],
+      securitySchemes: { other: { mtlsSecurityScheme: {} } },
+      securityRequirements: asked as never,
+    }
+    expect(checkCard(card)).toEqual([
+      { field: 'skills[1].id', description: 's is taken' },
+      { field: 'skills[2].id', description: 's is taken' },
+      { field: 'securityRequirements', description: 'key is not declared' },
+    ])
+  })
+
   const good = renderCard(info, surroundings)
   const skill = { id: 's', name: 's', description: 's', tags: ['s'] }
   test.each<[string, Partial<AgentCard>, string]>([
@@ -182,11 +344,14 @@ describe('the modes of an agent', () => {
   const image: Part = { raw: 'AAAA', mediaType: 'image/png' }
   const unknown: Part = { url: 'https://a.example/file' }
   const linked: Part = { url: 'https://a.example/file', mediaType: 'image/png' }
+  const unsaid: Part = { text: 'a', mediaType: ' ; charset=utf-8' }
+  const similar: Part = { text: 'a', mediaType: 'textual/plain' }
 
   test.each<[mode: string, takes: readonly Part[], refuses: readonly Part[]]>([
-    ['text/plain', [text, unknown], [data, image]],
+    ['text/plain', [text, unknown, unsaid], [data, image]],
+    ['text/*', [text, listed], [similar]],
     ['TEXT/PLAIN; charset=utf-8', [text], [data]],
-    ['text', [text, listed], [data, image]],
+    ['text', [text, listed], [data, image, similar]],
     ['json', [data, patch, listed], [text, image]],
     ['data', [data, patch, listed], [text, image]],
     ['application/json', [data], [patch, listed, text]],
@@ -228,6 +393,12 @@ describe('choosing an interface', () => {
   test('B005: ignores patch levels', () => {
     const card = [of('JSONRPC', '2.0'), of('JSONRPC', '1.0.7')]
     expect(choose(card)).toBe(card[1])
+  })
+
+  test('reads names of bindings in any case, and versions of ours without their patch level', () => {
+    const card = { ...renderCard(info, surroundings), supportedInterfaces: [of('jsonrpc', '0.3')] }
+    const options = { bindings: ['JsonRpc'], versions: ['1.0', '0.3.0'] }
+    expect(chooseInterface(card, options)).toBe(card.supportedInterfaces[0])
   })
 
   test('finds nothing where nothing fits', () => {

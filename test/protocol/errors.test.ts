@@ -7,7 +7,7 @@ import {
   errorRow,
   toA2AError,
 } from '../../src/protocol/errors.ts'
-import { failureOf, MemberFailed } from '../../src/protocol/failure.ts'
+import { explain, explainError, failureOf, MemberFailed } from '../../src/protocol/failure.ts'
 
 describe('the table of errors', () => {
   test.each<[ErrorCode, number, number, string, string]>([
@@ -104,6 +104,132 @@ test.each([
   const { words } = failureOf(new Error(`${before}${key} at last`), withoutSecrets)
   expect(words.join()).toContain(kept)
   expect(words.join().replaceAll('[redacted]', '')).not.toContain('sk-')
+})
+
+describe('the words of a failure', () => {
+  const plain = (text: string): string => text
+  const chain = (...words: string[]): Error | undefined =>
+    words.reduceRight<Error | undefined>(
+      (cause, one) => new Error(one, cause && { cause }),
+      undefined,
+    )
+  const threw = (cause: unknown) => new A2AError('internal', 'around', { why: 'agentThrew', cause })
+  const refused = Object.assign(new Error(''), { code: 'ECONNREFUSED' })
+
+  test.each<[string, unknown, readonly string[]]>([
+    ['are those of its causes, outermost first', chain('a', 'b', 'c'), ['a', 'b', 'c']],
+    ['are told once each, and none that are empty', chain('a', '', 'b', 'a'), ['a', 'b']],
+    ['are those of eight errors at most', chain(...'abcdefghij'), [...'abcdefgh']],
+    ['leave out what stands around an error of an agent', threw(chain('a')), ['a']],
+    ['keep that where there is nothing in it', threw(undefined), ['around']],
+    ['name an error of a special kind', new TypeError('no'), ['TypeError: no']],
+    ['are a code where there is nothing else', refused, ['ECONNREFUSED']],
+    ['are what was thrown where it is no error', 'just words', ['just words']],
+    ['are 499 characters as they are', new Error('x'.repeat(499)), ['x'.repeat(499)]],
+  ])('%s', (_what, thrown, words) => {
+    expect(failureOf(thrown, plain).words).toEqual(words)
+  })
+
+  test('are cut at 500, and come to an end where errors go in a circle', () => {
+    const clean = (text: string, length: number): string => text.slice(0, length)
+    expect(failureOf(new Error('x'.repeat(500)), clean).words).toEqual([`${'x'.repeat(499)}…`])
+    const around = new Error('a')
+    around.cause = around
+    expect(failureOf(around, plain).words).toEqual(['a'])
+  })
+
+  test.each<[string, unknown, string]>([
+    ['the code', new A2AError('timeout', 't'), 'timeout'],
+    ['what is said more finely', new A2AError('processingError', 'p', { why: 'guard' }), 'guard'],
+    [
+      'what is said more finely further within',
+      new A2AError('processingError', 'p', {
+        cause: new A2AError('internal', 'i', { why: 'modelKey' }),
+      }),
+      'modelKey',
+    ],
+    [
+      'the code of the member’s own error, not of the team around it',
+      new A2AError('processingError', 'p', {
+        cause: new MemberFailed(
+          { team: 't', member: 'm', attempt: 1 },
+          new A2AError('timeout', 't'),
+        ),
+      }),
+      'timeout',
+    ],
+    ['an agent that threw', new Error('x'), 'agentThrew'],
+  ])('have as their cause %s', (_what, thrown, cause) => {
+    expect(failureOf(thrown, plain).cause).toBe(cause)
+  })
+})
+
+describe('a failure in words', () => {
+  const note = { words: ['w'], attempt: 2 }
+
+  test.each([
+    ['budget', 'The run has used up its budget', 'budget-used-up'],
+    ['timeout', 'No answer came in time', 'timeout'],
+    ['rateLimited', 'The agent could not process the message', 'every-code'],
+    ['toString', 'The agent could not process the message', 'every-code'],
+  ])('of the cause %s is what its row says', (cause, what, section) => {
+    const said = explain({ ...note, cause })
+    expect(said).toMatchObject({ cause, what, member: '', words: ['w'], attempt: 2 })
+    expect(said.link).toBe(`docs/guides/errors.md#${section}`)
+    expect(said).not.toHaveProperty('team')
+    expect(said).not.toHaveProperty('continued')
+  })
+
+  test('names the member, its team, and whether the task continued', () => {
+    const said = explain({ ...note, cause: 'guard', member: 'm', team: 't' }, true)
+    expect(said).toMatchObject({ member: 'm', team: 't', continued: true })
+  })
+
+  const id = '0190163d-8694-739b-aea5-966c26f8ad91'
+  const gone = new A2AError('taskNotFound', 'No such task')
+  test.each<[string, A2AError, string, object, object]>([
+    [
+      'a task of ours that is gone by when it was made',
+      gone,
+      'taskNotFound',
+      { id },
+      {
+        cause: 'taskGone',
+        member: `task ${id}`,
+        words: [`No such task; it was made at ${new Date(0x0190163d8694).toISOString()}`],
+      },
+    ],
+    [
+      'a task of others by its id',
+      gone,
+      'taskNotFound',
+      { id: 'x' },
+      { cause: 'taskNotFound', words: ['w'] },
+    ],
+    [
+      'an id of another version by itself',
+      gone,
+      'taskNotFound',
+      { id: id.replace('-7', '-4') },
+      { cause: 'taskNotFound', words: ['w'] },
+    ],
+    [
+      'a task at another agent by its path',
+      gone,
+      'taskNotFound',
+      { id, agent: 'b' },
+      { cause: 'otherAgent', words: ['No such task', 'It is at /agents/b'] },
+    ],
+    [
+      'a store that is down by the store',
+      new A2AError('unavailable', 'No'),
+      'storeDown',
+      { id },
+      { cause: 'storeDown', member: 'the task store', words: ['w'] },
+    ],
+  ])('tells of %s', (_what, error, cause, task, expected) => {
+    expect(explainError(error, { ...note, cause }, task as { id: string })).toMatchObject(expected)
+  })
 })
 
 test('a failure names the innermost member that failed, with the try of that member', () => {

@@ -3,11 +3,16 @@ import {
   hasScope,
   isOperationName,
   isOperator,
+  isScope,
   mayExplain,
+  mustHaveScope,
   mustReachAgent,
   operationNames,
   operations,
+  principalOf,
+  reachesAgent,
   scopeNames,
+  tenantFor,
 } from '../../src/protocol/operations.ts'
 
 test('J003: there are eleven operations, in the order of the specification', () => {
@@ -96,4 +101,73 @@ test('a credential that names agents alone has every scope with them but operato
     'tasks:write',
     'push',
   ])
+})
+
+test.each<[string, boolean]>([
+  ['tasks:read', true],
+  ['operator', true],
+  ['agent:a', true],
+  ['agent:', false],
+  ['tasks', false],
+  ['', false],
+])('%j is a scope of ours: %j', (scope, is) => {
+  expect(isScope(scope)).toBe(is)
+})
+
+test('a credential has the scopes that it names, and else all but operator', () => {
+  const of = (...scopes: string[]) => scopeNames.filter((scope) => hasScope({ scopes }, scope))
+  const usual = ['tasks:read', 'tasks:write', 'push']
+  expect(scopeNames.filter((scope) => hasScope({}, scope))).toEqual(usual)
+  expect(of()).toEqual(usual)
+  expect(of('openid', 'email')).toEqual(usual)
+  expect(of('tasks:read', 'openid')).toEqual(['tasks:read'])
+  expect(of('operator')).toEqual(['operator'])
+  expect(() => mustHaveScope({ scopes: ['push'] }, 'push')).not.toThrow()
+  expect(() => mustHaveScope({ scopes: ['push'] }, 'operator')).toThrow('lack the scope operator')
+})
+
+test.each<[readonly string[] | undefined, boolean]>([
+  [undefined, true],
+  [['tasks:read'], true],
+  [['agent:a'], true],
+  [['agent:b', 'agent:a'], true],
+  [['agent:b'], false],
+  [['agent:ab'], false],
+])('a credential with %j reaches the agent a: %j', (scopes, reaches) => {
+  expect(reachesAgent(scopes ? { scopes } : {}, 'a')).toBe(reaches)
+})
+
+test.each<[readonly string[] | undefined, string, string]>([
+  [undefined, '', ''],
+  [undefined, 'x', 'x'],
+  [['a'], 'a', 'a'],
+  [['a'], '', 'a'],
+  [['a', 'a'], '', 'a'],
+  [['a', ''], '', ''],
+  [['a', 'b'], 'b', 'b'],
+])('a credential for %j that names %j is in %j', (tenants, named, tenant) => {
+  expect(tenantFor(tenants ? { tenants } : {}, named)).toBe(tenant)
+})
+
+test.each<[readonly string[], string, string]>([
+  [['a'], 'b', 'not good for this tenant'],
+  [[], '', 'not good for this tenant'],
+  [['a', 'b'], '', 'good for several tenants'],
+  [['a', 'b'], 'c', 'not good for this tenant'],
+])('a credential for %j may not be in %j', (tenants, named, words) => {
+  expect(() => tenantFor({ tenants }, named)).toThrow(words)
+})
+
+test('a share is a user’s, else that of an address, else nobody’s', () => {
+  expect(principalOf({ auth: { userId: 'a' }, client: 'b' })).toBe('user a')
+  expect(principalOf({ auth: { userId: '' }, client: 'b' })).toBe('address b')
+  expect(principalOf({ client: 'b' })).toBe('address b')
+  expect(principalOf({})).toBe('')
+})
+
+test('who reads the words of errors is an operator, or anyone where only this machine can call', () => {
+  const auth = { userId: '' }
+  expect(mayExplain({ auth })).toBe(false)
+  expect(mayExplain({ auth, isLocal: true })).toBe(true)
+  expect(mayExplain({ auth: { userId: 'o', scopes: ['operator'] } })).toBe(true)
 })

@@ -333,6 +333,68 @@ describe('parameters of the operations', () => {
     })
   })
 
+  test.each([
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+    ['2024-02-29T23:59', '2024-02-29T23:59:00.000Z'],
+    ['2025-04-30T00:00:00.000Z', '2025-04-30T00:00:00.000Z'],
+    ['2025-01-31T12:00:00.5-00:30', '2025-01-31T12:30:00.500Z'],
+    ['0000-01-01', '0000-01-01T00:00:00.000Z'],
+    [0, '1970-01-01T00:00:00.000Z'],
+    ['0', '1970-01-01T00:00:00.000Z'],
+  ])('C003: the moment %j is %s', (given, canonical) => {
+    expect(parseRequest('ListTasks', { statusTimestampAfter: given })).toEqual({
+      statusTimestampAfter: canonical,
+    })
+  })
+
+  test.each([
+    '2023-02-29T00:00:00.000Z',
+    '2025-04-31',
+    '2025-13-01',
+    '2025-00-10',
+    '2025-01-00',
+    '2025-01-01T24:00',
+    '2025-01-01T23:60',
+    '2025-01-01T23:59:60Z',
+    '2025-01-01T23:59+24:00',
+    '2025-01-01T23',
+    '2025-01-01Z',
+    '25-01-01',
+    '-1',
+    '',
+    true,
+  ])('C003: %j is no moment', (statusTimestampAfter) => {
+    expect(fields(faultOf(() => parseRequest('ListTasks', { statusTimestampAfter })))).toEqual([
+      'statusTimestampAfter',
+    ])
+  })
+
+  test.each([
+    [{ historyLength: 2_147_483_647 }, { historyLength: 2_147_483_647 }],
+    [{ historyLength: '2147483647' }, { historyLength: 2_147_483_647 }],
+    [{ pageSize: 1 }, { pageSize: 1 }],
+    [{ pageSize: 100 }, { pageSize: 100 }],
+    [{ historyLength: null, pageToken: '' }, {}],
+    [{ status: 'TASK_STATE_WORKING' }, { status: 'TASK_STATE_WORKING' }],
+  ])('a list may ask for %j', (request, read) => {
+    expect(parseRequest('ListTasks', request)).toEqual(read)
+  })
+
+  test.each([
+    { historyLength: 2_147_483_648 },
+    { historyLength: '2147483648' },
+    { historyLength: '12345678901' },
+    { historyLength: '1.0' },
+    { historyLength: '' },
+    { historyLength: ' 1' },
+    { pageSize: '0' },
+    { pageSize: '101' },
+    { status: 0.5 },
+    { status: -1 },
+  ])('a list may not ask for %j', (request) => {
+    expect(fields(faultOf(() => parseRequest('ListTasks', request)))).toEqual(Object.keys(request))
+  })
+
   test('the unspecified status filters nothing', () => {
     expect(parseRequest('ListTasks', { status: 'TASK_STATE_UNSPECIFIED' })).toEqual({})
   })

@@ -1,12 +1,20 @@
 import { describe, expect, test } from 'vitest'
+import type { TaskStateSpelling } from '../../src/protocol/task.ts'
 import {
+  agentMessage,
   answerParts,
   canTransition,
+  completedTaskWithText,
   isInterrupted,
   isTerminal,
+  newArtifact,
+  newStatus,
   readableText,
   taskStates,
   textOf,
+  toTaskState,
+  userMessage,
+  validateTaskId,
 } from '../../src/protocol/task.ts'
 import type { Message, Task, TaskState } from '../../src/protocol/types.ts'
 
@@ -50,6 +58,76 @@ describe('task states', () => {
       if (isTerminal(from)) expect(ways).toEqual([])
       else expect(ways).toEqual(expect.arrayContaining(known.filter(isTerminal)))
     }
+  })
+})
+
+describe('what is made', () => {
+  test.each<[TaskStateSpelling, TaskState]>([
+    ['submitted', 'TASK_STATE_SUBMITTED'],
+    ['working', 'TASK_STATE_WORKING'],
+    ['completed', 'TASK_STATE_COMPLETED'],
+    ['failed', 'TASK_STATE_FAILED'],
+    ['cancelled', 'TASK_STATE_CANCELED'],
+    ['canceled', 'TASK_STATE_CANCELED'],
+    ['input-required', 'TASK_STATE_INPUT_REQUIRED'],
+    ['inputRequired', 'TASK_STATE_INPUT_REQUIRED'],
+    ['rejected', 'TASK_STATE_REJECTED'],
+    ['auth-required', 'TASK_STATE_AUTH_REQUIRED'],
+    ['authRequired', 'TASK_STATE_AUTH_REQUIRED'],
+    ['TASK_STATE_WORKING', 'TASK_STATE_WORKING'],
+  ])('of %s is a status with %s', (spelling, state) => {
+    expect(newStatus(spelling).state).toBe(state)
+    expect(newStatus(spelling)).not.toHaveProperty('message')
+  })
+
+  test.each(['toString', 'WORKING', ''])('is nothing of the state %j', (state) => {
+    expect(() => toTaskState(state as TaskStateSpelling)).toThrow(
+      expect.objectContaining({ code: 'invalidParams' }),
+    )
+  })
+
+  test('has the role, the parts and the ids that it is given', () => {
+    const parts = [{ data: 1 }]
+    expect(userMessage('a', { taskId: 't' })).toMatchObject({
+      role: 'ROLE_USER',
+      parts: [{ text: 'a' }],
+      taskId: 't',
+    })
+    expect(agentMessage(parts)).toMatchObject({ role: 'ROLE_AGENT', parts })
+    expect(newArtifact('n', 'a', 'id')).toEqual({
+      artifactId: 'id',
+      name: 'n',
+      parts: [{ text: 'a' }],
+    })
+    expect(newArtifact('n', parts).parts).toBe(parts)
+    expect(validateTaskId(newArtifact('n', 'a').artifactId)).toBe(true)
+  })
+
+  test('is a completed task with the message and its answer, by the ids of the message', () => {
+    const message = userMessage('x', { taskId: 't', contextId: 'c' })
+    const task = completedTaskWithText(message, 'done')
+    const ids = { taskId: 't', contextId: 'c' }
+    expect(task).toMatchObject({
+      ...{ id: 't', contextId: 'c' },
+      status: {
+        state: 'TASK_STATE_COMPLETED',
+        message: { role: 'ROLE_AGENT', parts: [{ text: 'done' }], ...ids },
+      },
+      history: [message, { role: 'ROLE_AGENT', ...ids }],
+    })
+    const other = completedTaskWithText(userMessage('x'), 'done')
+    expect(other.history?.[0]).toMatchObject({ taskId: other.id, contextId: other.contextId })
+    expect(other.id).not.toBe(other.contextId)
+  })
+
+  test.each([
+    ['b1946ac9-2492-4a9e-8f3c-0d5e2f6a7b8c', true],
+    ['B1946AC9-2492-4A9E-8F3C-0D5E2F6A7B8C', true],
+    ['b1946ac9-2492-4a9e-8f3c-0d5e2f6a7b8', false],
+    ['xb1946ac9-2492-4a9e-8f3c-0d5e2f6a7b8c', false],
+    ['b1946ac9-2492-4a9e-8f3c-0d5e2f6a7b8g', false],
+  ])('%s is an id of ours: %j', (id, is) => {
+    expect(validateTaskId(id)).toBe(is)
   })
 })
 
