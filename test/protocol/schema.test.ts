@@ -255,6 +255,8 @@ describe('limits', () => {
     ['GetTask', { id: 'a\n' }, 'id'],
     ['ListTasks', { contextId: long }, 'contextId'],
     ['CancelTask', { id: 't', tenant: 'a\u007f' }, 'tenant'],
+    ['CancelTask', { id: 'a\u009f' }, 'id'],
+    ['CancelTask', { id: 'a\u001f' }, 'id'],
     ['SubscribeToTask', { id: long }, 'id'],
     ['CreateTaskPushNotificationConfig', { taskId: 't', id: long, url: 'u' }, 'id'],
     ['CreateTaskPushNotificationConfig', { taskId: long, id: 'c', url: 'u' }, 'taskId'],
@@ -271,6 +273,7 @@ describe('limits', () => {
 
   test('an id of 256 characters is taken', () => {
     expect(() => parseRequest('GetTask', { id: 'é'.repeat(256) })).not.toThrow()
+    expect(() => parseRequest('GetTask', { id: 'a ~\u00a0' })).not.toThrow()
   })
 
   test('members named __proto__ never come through, and nothing is polluted', () => {
