@@ -5,9 +5,9 @@ import { createScriptedAgent } from '../conformance/agent.ts'
 import { ask, begin, createEngineFor, message, taskOf } from './scene.ts'
 
 /** Enters turns by their names: the principal, the context, a number. */
-function createLine(slots: number, maxWaiting?: number, maxWaitingEach?: number) {
+function createLine(slots?: number, maxWaiting?: number, maxWaitingEach?: number) {
   const queue = new TurnQueue({
-    slots,
+    ...(slots !== undefined && { slots }),
     ...(maxWaiting !== undefined && { maxWaiting }),
     ...(maxWaitingEach !== undefined && { maxWaitingEach }),
   })
@@ -371,4 +371,67 @@ describe('turns in the queue', () => {
     await bob.answer.wait()
     expect(agent.heard.indexOf('bob')).toBeLessThanOrEqual(2)
   })
+})
+
+describe('the queue of turns by default', () => {
+  const refusal = (code: string) =>
+    expect.objectContaining({ code, details: { retryAfterSeconds: 1 } })
+
+  test('has 2,048 slots, and 10,000 turns may wait', () => {
+    const { queue, started, enter } = createLine()
+    for (let i = 0; i < 2_049; i++) enter(`/x/${i}`)
+    expect(started).toHaveLength(2_048)
+    for (let i = 2_049; i < 12_047; i++) enter(`/x/${i}`)
+    queue.mustHaveRoom('')
+    enter('/x/last')
+    expect(() => queue.mustHaveRoom('')).toThrow(refusal('unavailable'))
+  })
+
+  test('lets 1,000 turns of one principal wait', () => {
+    const { queue, started, enter } = createLine()
+    for (let i = 0; i < 1_024 + 999; i++) enter(`a/x/${i}`)
+    expect(started).toHaveLength(1_024)
+    queue.mustHaveRoom('a')
+    enter('a/x/last')
+    expect(() => queue.mustHaveRoom('a')).toThrow(refusal('rateLimited'))
+  })
+
+  test('holds 128 MiB of messages', () => {
+    const queue = new TurnQueue()
+    const bytes = 128 * 1024 * 1024
+    queue.mustHold({ principal: '', bytes }, false)
+    expect(() => queue.mustHold({ principal: '', bytes: bytes + 1 }, false)).toThrow(
+      refusal('unavailable'),
+    )
+  })
+})
+
+test('says how long each turn waited and ran, whether it was away or not', async () => {
+  let now = 0
+  const seen: string[] = []
+  const queue = new TurnQueue({
+    slots: 1,
+    observer: {
+      clock: { elapsed: () => now },
+      waited: (ms) => void seen.push(`waited ${ms}`),
+      turn: (ms) => void seen.push(`ran ${ms}`),
+    },
+  })
+  const enter = () => queue.enter({ principal: '', contextId: 'c', start() {} })
+  const first = enter()
+  const second = enter()
+  const third = enter()
+  now = 5
+  first.away()
+  now = 7
+  const back = first.back()
+  expect(queue.counts()).toEqual({ running: 1, waiting: 2, away: 0 })
+  // One that never had a slot has not run.
+  third.leave()
+  now = 12
+  second.leave()
+  await back
+  now = 20
+  first.leave()
+  expect(seen).toEqual(['waited 0', 'waited 5', 'ran 7', 'ran 20'])
 })

@@ -2,14 +2,18 @@ import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { Cluster } from '../../src/engine/replicas.ts'
 import { Suspects } from '../../src/engine/suspects.ts'
-import type { StreamResponse } from '../../src/protocol/types.ts'
+import { TurnQueue } from '../../src/engine/turn-queue.ts'
+import type { Call } from '../../src/protocol/operations.ts'
+import type { StreamResponse, TaskState } from '../../src/protocol/types.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { silent } from '../../src/shared/log.ts'
-import type { Feed, FeedListener, InboxItem } from '../../src/store/feed.ts'
+import type { Feed, FeedListener, InboxEntry, InboxItem } from '../../src/store/feed.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, Write } from '../../src/store/store.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
-import { ask, begin, createEngineFor, taskOf } from './scene.ts'
+import { createScriptedAgent } from '../conformance/agent.ts'
+import { faulty } from '../fixtures/faulty-store.ts'
+import { ask, begin, createEngineFor, message, taskOf } from './scene.ts'
 
 /** The part of a feed that a lone replica needs, with an inbox that a test fills. */
 function createInbox(inbox: InboxItem[], number: () => number = () => 1): Feed {
@@ -214,4 +218,211 @@ test('a report is forwarded to whoever runs the task once nobody here listens fo
   const { id } = await begin(engine, 'go')
   expect(await engine.callbacks.receive(id, await listened.promise)).toBe(true)
   expect(forwarded).toEqual([id])
+})
+
+test.each<[string, object, Call, object]>([
+  ['nothing more', {}, {}, {}],
+  ['extensions', {}, { extensions: ['urn:x'] }, { extensions: ['urn:x'] }],
+  [
+    'output modes',
+    { configuration: { acceptedOutputModes: ['text/plain'] } },
+    {},
+    { acceptedOutputModes: ['text/plain'] },
+  ],
+  ['metadata', { metadata: { a: 1 } }, {}, { metadata: { a: 1 } }],
+  ['a trace', {}, { traceparent: '00-1' }, { traceparent: '00-1' }],
+  ['a key', {}, { idempotencyKey: 'k' }, { idempotencyKey: 'k' }],
+  ['a user', {}, { auth: { userId: 'ann' } }, { userId: 'ann' }],
+])('the log keeps what a request says: %s', async (_, more, call, expected) => {
+  const { engine, store } = createEngineFor(defineAgent({ name: 'a' }, () => 'hi'))
+  const sent = await engine.send({ ...message('go'), ...more }, call)
+  const { id } = await sent.task()
+  const requests = (await store.records(id, 0)).flatMap((record) =>
+    record.kind === 'message' ? [record.request] : [],
+  )
+  expect(requests).toEqual([{ userId: '', ...expected }])
+})
+
+test('a webhook gets what follows its message, in the dialect that it came in', async () => {
+  const store = faulty(createMemoryStore())
+  const batches: { kinds: readonly string[]; registered: boolean }[] = []
+  const { engine } = createEngineFor(createScriptedAgent(), {
+    store,
+    webhooks: {
+      published: (_, records, registered) =>
+        void batches.push({ kinds: records.map(({ kind }) => kind), registered }),
+    },
+  })
+  const taskPushNotificationConfig = {
+    id: 'w',
+    url: 'https://hooks.example',
+    events: ['statusUpdate' as const],
+  }
+  const configuration = { taskPushNotificationConfig }
+  const first = await engine.send({ ...message('ask'), configuration }, { dialect: '0.3' })
+  const { id: taskId } = taskOf(await first.answer.wait())
+  await expect.poll(() => engine.live()).toBe(0)
+  const { version = 0 } = (await store.get(taskId)) ?? {}
+  const second = await engine.send({ ...message('ask', { taskId }), configuration }, {})
+  await second.answer.wait()
+  await ask(engine, 'ask', { taskId })
+  const hooks = store.seen.flat().flatMap((one) => (one.type === 'pushConfig' ? [one.record] : []))
+  const { events } = taskPushNotificationConfig
+  expect(hooks).toMatchObject([
+    { taskId, id: 'w', agent: 'a', cursor: 0, dialect: '0.3', events },
+    { taskId, id: 'w', agent: 'a', cursor: version, dialect: '1.0', events },
+  ])
+  // Only the batches that a webhook came with say so.
+  const registered = batches.filter((batch) => batch.registered)
+  expect(registered.map(({ kinds }) => kinds.includes('message'))).toEqual([true, true])
+  expect(batches.length).toBeGreaterThan(2)
+})
+
+test('values of a context are no webhooks', async () => {
+  const registrations: boolean[] = []
+  const keeper = defineAgent({ name: 'Keeper' }, async (_message, turn) => {
+    turn.context.set('key', 1)
+    return 'kept'
+  })
+  const webhooks = {
+    published: (_id: string, _records: unknown, registered: boolean) =>
+      void registrations.push(registered),
+  }
+  const { engine } = createEngineFor(keeper, { webhooks })
+  await ask(engine, 'go')
+  expect(new Set(registrations)).toEqual(new Set([false]))
+})
+
+test('an answer is taken in beyond its sender’s share of bytes, and a message for a busy task is not', async () => {
+  const queue = new TurnQueue({ maxBytes: 20_000 })
+  const { engine } = createEngineFor(createScriptedAgent(), { queue })
+  const call = { auth: { userId: 'ann' } }
+  const large = 'x'.repeat(6_000)
+  await expect(async () => engine.send(message(large), call)).rejects.toMatchObject({
+    code: 'unavailable',
+  })
+  const { id: waits } = taskOf(await ask(engine, 'ask', { call }))
+  const { id: busy } = taskOf(await ask(engine, 'auth', { call }))
+  await expect(engine.send(message(large, { taskId: busy }), call)).rejects.toMatchObject({
+    code: 'unavailable',
+  })
+  await expect.poll(() => engine.live()).toBe(1)
+  expect(taskOf(await ask(engine, large, { taskId: waits, call })).id).toBe(waits)
+})
+
+test('a task that its process works for takes no message of which too many wait for a slot', async () => {
+  const queue = new TurnQueue({ slots: 1, maxWaiting: 1 })
+  const agent = createScriptedAgent()
+  const { engine } = createEngineFor(agent, { queue })
+  const { id: asked } = taskOf(await ask(engine, 'ask'))
+  const { id: held } = await begin(engine, 'hold')
+  await begin(engine, 'say waits')
+  const refusal = { code: 'unavailable' }
+  await expect(async () => engine.send(message('new'), {})).rejects.toMatchObject(refusal)
+  await expect(engine.send(message('answer', { taskId: asked }), {})).rejects.toMatchObject(refusal)
+  // It waits for the slot that its task has.
+  await engine.send(message('more', { taskId: held }), {})
+})
+
+test('sixteen messages may wait for a task by default', async () => {
+  const { engine } = createEngineFor(createScriptedAgent())
+  const { id: taskId } = await begin(engine, 'hold')
+  for (let i = 0; i < 16; i++) await engine.send(message('more', { taskId }), {})
+  await expect(engine.send(message('more', { taskId }), {})).rejects.toMatchObject({
+    code: 'rateLimited',
+  })
+})
+
+/** An engine for which other replicas run its tasks, and what it forwards to them. */
+async function createForwarding(answer: 'stored' | 'idle' | 'full', state?: TaskState) {
+  const kept = createMemoryStore()
+  const forwarded: { entry: InboxEntry; most: number }[] = []
+  const seen: Write[] = []
+  const owner = createEngineFor(createScriptedAgent(), { store: kept })
+  const { id, contextId } = taskOf(await ask(owner.engine, 'ask'))
+  await expect.poll(() => owner.engine.live()).toBe(0)
+  let isRemote = true
+  const store: Store = {
+    ...kept,
+    commit: (writes) => {
+      seen.push(...writes)
+      return kept.commit(writes)
+    },
+    async get(...args) {
+      const stored = await kept.get(...args)
+      const head = stored && { ...stored.head, state: state ?? stored.head.state }
+      return stored && head && isRemote ? { ...stored, head, replica: 2 } : stored
+    },
+    feed: {
+      ...createInbox([]),
+      async forward(_taskId, entry, most) {
+        forwarded.push({ entry, most })
+        isRemote = answer !== 'idle'
+        return answer
+      },
+    },
+  }
+  return {
+    ...createEngineFor(createScriptedAgent(), { store, maxMailbox: 3 }),
+    ...{ id, contextId, forwarded, seen },
+  }
+}
+
+test('a message is forwarded under its idempotency key, or one of its own, where there is room', async () => {
+  const { engine, id, forwarded, seen, store } = await createForwarding('stored')
+  const taskPushNotificationConfig = { id: 'w', url: 'https://hooks.example' }
+  const request = {
+    ...message('hi', { taskId: id }),
+    configuration: { taskPushNotificationConfig },
+  }
+  await engine.send(request, { idempotencyKey: 'k' })
+  await engine.send(message('ho', { taskId: id }), {})
+  await engine.send(message('ho', { taskId: id }), {})
+  const [keyed, one, other] = forwarded
+  expect(keyed).toMatchObject({ most: 3, entry: { kind: 'message', key: 'key k' } })
+  for (const { entry } of forwarded)
+    expect(entry).toMatchObject({ kind: 'message', request: { forwarded: entry.key } })
+  expect(one?.entry.key).not.toBe(other?.entry.key)
+  const { version } = (await store.get(id)) ?? {}
+  expect(seen).toMatchObject([
+    {
+      type: 'pushConfig',
+      record: { taskId: id, id: 'w', cursor: version, dialect: '1.0', agent: 'a' },
+    },
+  ])
+})
+
+test('a message finds no room with the replica that runs its task', async () => {
+  const { engine, id } = await createForwarding('full')
+  await expect(engine.send(message('hi', { taskId: id }), {})).rejects.toMatchObject({
+    code: 'rateLimited',
+  })
+})
+
+test('a task that no replica runs any more goes on here', async () => {
+  const { engine, id } = await createForwarding('idle')
+  expect(taskOf(await ask(engine, 'say done', { taskId: id })).status.state).toBe(
+    'TASK_STATE_COMPLETED',
+  )
+  const { engine: cancelling, id: other, scope } = await createForwarding('idle')
+  expect((await cancelling.cancel(other, scope)).status.state).toBe('TASK_STATE_CANCELED')
+  const { engine: changing, id: third, ...rest } = await createForwarding('idle')
+  const changed = { ...(await changing.get(third, rest.scope)), artifacts: [note] }
+  expect((await changing.tasksOf(rest.scope).update(changed)).artifacts).toEqual([note])
+})
+
+test('a change is forwarded however many entries wait, and nothing where nothing changes', async () => {
+  const { engine, id, scope, forwarded } = await createForwarding('stored')
+  const task = await engine.get(id, scope)
+  const tasks = engine.tasksOf(scope)
+  expect(await tasks.update(task)).toEqual(task)
+  expect(forwarded).toEqual([])
+  await tasks.update({ ...task, artifacts: [note] })
+  expect(forwarded).toMatchObject([{ most: Number.MAX_SAFE_INTEGER, entry: { kind: 'amend' } }])
+})
+
+test('an ended task that another replica still notifies is neither cancelled nor changed there', async () => {
+  const { engine, id, scope, forwarded } = await createForwarding('stored', 'TASK_STATE_COMPLETED')
+  await expect(engine.cancel(id, scope)).rejects.toMatchObject({ code: 'taskNotCancelable' })
+  expect(forwarded).toEqual([])
 })
