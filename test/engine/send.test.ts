@@ -246,7 +246,8 @@ test.each<[string, object, Call, object]>([
 test('a webhook gets what follows its message, in the dialect that it came in', async () => {
   const store = faulty(createMemoryStore())
   const batches: { kinds: readonly string[]; registered: boolean }[] = []
-  const { engine } = createEngineFor(createScriptedAgent(), {
+  const agent = createScriptedAgent()
+  const { engine } = createEngineFor(agent, {
     store,
     webhooks: {
       published: (_, records, registered) =>
@@ -259,7 +260,9 @@ test('a webhook gets what follows its message, in the dialect that it came in', 
     events: ['statusUpdate' as const],
   }
   const configuration = { taskPushNotificationConfig }
-  const first = await engine.send({ ...message('ask'), configuration }, { dialect: '0.3' })
+  const first = await engine.send({ ...message('ponder'), configuration }, { dialect: '0.3' })
+  await first.task()
+  agent.release()
   const { id: taskId } = taskOf(await first.answer.wait())
   await expect.poll(() => engine.live()).toBe(0)
   const { version = 0 } = (await store.get(taskId)) ?? {}
