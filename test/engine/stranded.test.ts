@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store, WriteResult } from '../../src/store/store.ts'
@@ -124,4 +125,106 @@ test('a task that cannot be stored fails alone, and those of the same commit sta
     .toEqual(['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_COMPLETED'])
   const { status } = await scene.engine.get(tasks[1]?.id ?? '', scene.scope)
   expect(textOf(status.message?.parts ?? [])).toBe('The task cannot be stored: too large')
+})
+
+describe('tasks whose commit was refused', () => {
+  /** Stranded tasks of an engine that does nothing else, and what is tried. */
+  function createScene() {
+    const clock = createFakeClock()
+    const tried: string[] = []
+    let answer: 'resumed' | 'nothing' | 'unreadable' = 'resumed'
+    let writable = true
+    const { engine } = createEngineFor(
+      defineAgent({ name: 'a' }, () => ''),
+      {
+        store: { ...createMemoryStore(), health: () => ({ writable }) },
+        clock,
+      },
+    )
+    const { stranded } = engine
+    engine.tasks.resume = async (id) => {
+      tried.push(id)
+      if (answer === 'unreadable') throw new Error('It cannot be read')
+      if (answer === 'resumed') stranded.leave(id)
+      return answer
+    }
+    /** Lets time pass, and what begins then come to its end. */
+    const pass = async (ms: number): Promise<readonly string[]> => {
+      clock.advance(ms)
+      await new Promise((resolve) => setImmediate(resolve))
+      return tried.splice(0)
+    }
+    return {
+      ...{ clock, stranded, pass },
+      set: (next: typeof answer, isWritable = true) => {
+        answer = next
+        writable = isWritable
+      },
+    }
+  }
+
+  test('are looked at together, and no more once they go on or nothing is left of them', async () => {
+    for (const outcome of ['resumed', 'nothing'] as const) {
+      const { clock, stranded, pass, set } = createScene()
+      set(outcome)
+      stranded.add('a', undefined)
+      stranded.add('b', undefined)
+      expect(clock.pending()).toEqual([250])
+      expect(await pass(249)).toEqual([])
+      expect(await pass(1)).toEqual(['a', 'b'])
+      expect(clock.pending()).toEqual([])
+    }
+  })
+
+  test('are looked at every two seconds while the store cannot be read or written', async () => {
+    const { stranded, pass, set } = createScene()
+    stranded.add('a', undefined)
+    stranded.add('b', undefined)
+    set('resumed', false)
+    expect(await pass(250)).toEqual([])
+    set('unreadable')
+    expect(await pass(1_999)).toEqual([])
+    expect(await pass(1)).toEqual(['a', 'b'])
+    set('resumed')
+    expect(await pass(2_000)).toEqual(['a', 'b'])
+    expect(await pass(60_000)).toEqual([])
+  })
+
+  test('again and again are looked at less and less often, and soon again after a while', async () => {
+    const { clock, stranded, pass } = createScene()
+    const waits: number[] = []
+    for (let i = 0; i < 10; i++) {
+      stranded.add('a', undefined)
+      const [ms = 0] = clock.pending()
+      waits.push(ms)
+      await pass(ms)
+    }
+    expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
+    await pass(59_999)
+    stranded.add('a', undefined)
+    expect(clock.pending()).toEqual([60_000])
+    await pass(60_000)
+    await pass(60_000)
+    stranded.add('a', undefined)
+    expect(clock.pending()).toEqual([250])
+  })
+
+  test('are left by the store, others by a process that died', () => {
+    const { stranded } = createScene()
+    const error = new A2AError('invalidAgentResponse', 'Too deep')
+    stranded.add('a', error)
+    stranded.add('b', undefined)
+    expect(stranded.leave('a')).toEqual({ died: false, refusal: error })
+    expect(stranded.leave('a')).toEqual({ died: true, refusal: undefined })
+    expect(stranded.leave('b')).toEqual({ died: false, refusal: undefined })
+  })
+
+  test('are looked at no more once the process stops', async () => {
+    const { clock, stranded, pass } = createScene()
+    stranded.add('a', undefined)
+    stranded.close()
+    expect(clock.pending()).toEqual([])
+    stranded.add('b', undefined)
+    expect([clock.pending(), await pass(60_000)]).toEqual([[], []])
+  })
 })

@@ -53,7 +53,7 @@ describe('what an agent is given', () => {
           seen.push(
             structuredClone({ metadata, extensions, acceptedOutputModes, traceparent, hops }),
           )
-          if (metadata) metadata.a = 'changed'
+          Object.assign(metadata ?? {}, { a: 'changed' })
           for (const list of [extensions, acceptedOutputModes])
             Array.prototype.push.call(list, 'changed')
         }

@@ -1,4 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { readUnfinished } from '../../src/engine/recover.ts'
+import { Suspects } from '../../src/engine/suspects.ts'
+import type { TaskState } from '../../src/protocol/types.ts'
+import type { Deaths, LogRecord, RecordDraft } from '../../src/store/store.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { createMachine, type Machine, type SimulatedProcess, type SimulatedTask } from './lives.ts'
 
 const hour = 3_600_000
@@ -293,5 +298,251 @@ describe('a task that finishes a step at each attempt and kills the process', ()
     )
     machine.settle(hour, 100)
     expect(machine.ended).toEqual(['stepper'])
+  })
+})
+
+describe('what a log says is left to do', () => {
+  const sent = (turn: number): RecordDraft => ({
+    kind: 'message',
+    turn,
+    message: { messageId: `m${turn}`, role: 'ROLE_USER', parts: [] },
+    request: { userId: '' },
+  })
+  const start = (turn: number, deaths?: Deaths): RecordDraft => ({
+    ...{ kind: 'start', turn, attempt: 1 },
+    ...(deaths && { deaths }),
+  })
+  const step = (turn: number, name: string): RecordDraft => ({
+    kind: 'step',
+    turn,
+    name,
+    result: 1,
+  })
+  const status = (state: TaskState): RecordDraft => ({
+    kind: 'event',
+    event: { statusUpdate: { taskId: 't', contextId: 'c', status: { state } } },
+  })
+  const whole = (state: TaskState): RecordDraft => ({
+    kind: 'event',
+    event: { task: { id: 't', contextId: 'c', status: { state } } },
+  })
+  const rest: RecordDraft = { kind: 'rest', turn: 1 }
+  const stop: RecordDraft = { kind: 'stop', turn: 1 }
+  const alive: RecordDraft = { kind: 'alive', turn: 1 }
+  const dropped: RecordDraft = { kind: 'dropped', messageId: 'm2', reason: 'over' }
+  const apart = (total: number, silent: number, alone = 1): Deaths => ({
+    ...{ total, silent, alone },
+    apart: 1,
+  })
+
+  test.each<[string, readonly RecordDraft[], string]>([
+    ['no records', [], ''],
+    ['a message', [sent(1)], '1/1'],
+    ['a start', [sent(1), start(1)], '1/2 began'],
+    ['several', [sent(1), start(1), start(1), start(1)], '1/4 began'],
+    ['an end', [sent(1), start(1), rest], ''],
+    ['a question', [sent(1), start(1), status('TASK_STATE_INPUT_REQUIRED')], ''],
+    ['a login', [sent(1), start(1), status('TASK_STATE_AUTH_REQUIRED')], '1/2 began'],
+    ['work after a rest', [sent(1), start(1), rest, status('TASK_STATE_WORKING')], '1/2 began'],
+    ['a change after a rest', [sent(1), start(1), rest, whole('TASK_STATE_WORKING')], ''],
+    ['an artifact’s words', [sent(1), start(1), rest, status('TASK_STATE_SUBMITTED')], ''],
+    ['a step', [sent(1), start(1), step(1, 'a')], '1/1 began a'],
+    ['a step before', [sent(1), start(1), step(1, 'a'), start(1)], '1/2 began a'],
+    ['a stop', [sent(1), start(1), stop], '1/1 began'],
+    ['two stops', [sent(1), start(1), stop, stop], '1/1 began'],
+    ['one stop of two', [sent(1), start(1), start(1), stop], '1/2 began'],
+    ['another turn', [sent(1), start(1), start(1), rest, sent(2), start(2)], '2/2 began'],
+    ['those that wait', [sent(1), start(1), sent(2), sent(3)], '1/2 2/1 3/1 began'],
+    ['one that was dropped', [sent(1), start(1), sent(2), sent(3), dropped], '1/2 3/1 began'],
+    ['only those that wait', [sent(1), start(1), rest, sent(2), sent(3)], '2/1 3/1'],
+    [
+      'steps of its own',
+      [sent(1), start(1), step(1, 'a'), rest, sent(2), start(2), step(2, 'b')],
+      '2/1 began b',
+    ],
+  ])('after %s', (_, drafts, expected) => {
+    const { messages, began, steps } = readUnfinished(numbered(drafts))
+    const turns = messages.map(({ number, attempt }) => `${number}/${attempt}`)
+    expect([...turns, ...(began ? ['began'] : []), ...steps.keys()].join(' ')).toBe(expected)
+  })
+
+  test.each<[string, readonly RecordDraft[], Deaths, boolean]>([
+    ['its first', [start(1)], { total: 1, silent: 1, alone: 0 }, false],
+    ['one after a step', [start(1), step(1, 'a')], { total: 1, silent: 1, alone: 0 }, false],
+    ['none after a stop', [start(1), stop], { total: 0, silent: 0, alone: 0 }, false],
+    ['one apart', [start(1, apart(3, 3))], apart(4, 4), true],
+    [
+      'one apart after a step',
+      [start(1, apart(3, 3)), step(1, 'a')],
+      { total: 4, silent: 1, alone: 0 },
+      false,
+    ],
+    [
+      'one apart that lived on',
+      [start(1, apart(3, 3)), alive],
+      { total: 4, silent: 1, alone: 0 },
+      false,
+    ],
+    [
+      'a stop of one apart',
+      [start(1, apart(3, 3)), stop],
+      { total: 3, silent: 3, alone: 1 },
+      false,
+    ],
+    ['one that steps each time', [start(1, apart(6, 1)), step(1, 'a')], apart(7, 1), true],
+    [
+      'its thirtieth in spite of a step',
+      [start(1, apart(30, 3)), step(1, 'a')],
+      apart(31, 1),
+      true,
+    ],
+    [
+      'one of those that lived on before',
+      [start(1, apart(3, 3)), alive, start(1, apart(4, 3))],
+      apart(5, 4),
+      true,
+    ],
+    [
+      'one of those that stepped before',
+      [start(1, apart(3, 3)), step(1, 'a'), start(1, apart(4, 3))],
+      apart(5, 4),
+      true,
+    ],
+  ])('counts %s', (_, drafts, deaths, died) => {
+    expect(readUnfinished(numbered([sent(1), ...drafts]))).toMatchObject({ died })
+    expect(readUnfinished(numbered([sent(1), ...drafts])).deaths).toEqual(deaths)
+  })
+
+  test('where its process lives, no start was an attempt or a death', () => {
+    const { messages, deaths, died } = readUnfinished(numbered([sent(1), start(1)]), false)
+    expect(messages).toMatchObject([{ number: 1, attempt: 1, seq: 1 }])
+    expect([deaths, died]).toEqual([{ total: 0, silent: 0, alone: 0 }, false])
+  })
+
+  function numbered(drafts: readonly RecordDraft[]): readonly LogRecord[] {
+    return drafts.map((draft, index) => ({ ...draft, seq: index + 1 }))
+  }
+})
+
+describe('a suspect', () => {
+  /** Suspects at a clock of their own, and what happens to those that are added. */
+  function createScene() {
+    const clock = createFakeClock()
+    const suspects = new Suspects(clock)
+    const seen: string[] = []
+    const add = (
+      id: string,
+      deaths: Partial<Deaths> = {},
+      { died = false, survives = true } = {},
+    ) =>
+      suspects.add({
+        id,
+        deaths: { total: 2, silent: 2, alone: 0, ...deaths },
+        died,
+        start: (known) => seen.push(`${id} beside ${known.apart}`) > 0,
+        survivedTrial: () => seen.push(`${id} ${survives ? 'lives' : 'waits'}`) > 0 && survives,
+        giveUp: ({ alone }) => void seen.push(`${id} is given up, ${alone}`),
+      })
+    /** What has happened since the last look. */
+    const news = (): readonly string[] => seen.splice(0)
+    return { clock, suspects, add, news }
+  }
+
+  test('waits until all are gathered, from however many sides', () => {
+    const { clock, suspects, add, news } = createScene()
+    clock.advance(10_000)
+    suspects.gather()
+    clock.advance(3_000)
+    suspects.gather()
+    add('a')
+    add('b', { alone: 1 })
+    suspects.ready()
+    expect(news()).toEqual([])
+    suspects.ready()
+    expect(news()).toEqual(['a beside 1'])
+    suspects.progressed('a', true)
+    // Its five seconds count from the first gathering.
+    clock.advance(1_999)
+    expect(news()).toEqual([])
+    clock.advance(1)
+    expect(news()).toEqual(['b beside 1'])
+  })
+
+  test('is neither started nor given up once the process stops', () => {
+    const { clock, suspects, add, news } = createScene()
+    add('late', { total: 12, silent: 0 })
+    suspects.close()
+    add('a')
+    add('b', { total: 4, silent: 4, alone: 2 })
+    suspects.gather()
+    suspects.ready()
+    clock.advance(60_000)
+    expect([news(), clock.pending()]).toEqual([[], []])
+  })
+
+  test('that has no slot yet is watched for five seconds more', () => {
+    const { clock, suspects, add, news } = createScene()
+    add('a', {}, { survives: false })
+    clock.advance(5_000)
+    clock.advance(5_000)
+    expect(news()).toEqual(['a beside 1', 'a waits', 'a waits'])
+    expect(suspects.watching).toBe(true)
+    suspects.progressed('a', true)
+    expect(suspects.watching).toBe(false)
+    expect(clock.pending()).toEqual([])
+  })
+
+  test('that a step has cleared is watched until its five seconds are over, or its turn', () => {
+    for (const end of ['time', 'turn']) {
+      const { clock, suspects, add, news } = createScene()
+      expect(suspects.watching).toBe(false)
+      suspects.gather()
+      add('a')
+      add('b')
+      suspects.ready()
+      news()
+      for (const id of ['a', 'b']) suspects.progressed(id, false)
+      expect(suspects.watching).toBe(true)
+      if (end === 'time') clock.advance(5_000)
+      else for (const id of ['a', 'b']) suspects.progressed(id, true)
+      expect(suspects.watching).toBe(false)
+      expect(clock.pending()).toEqual([])
+    }
+  })
+
+  test.each([
+    [{ total: 4, silent: 0 }, 250, 5_000],
+    [{ total: 5, silent: 0 }, 500, 5_000],
+    [{ total: 10, silent: 0 }, 16_000, 16_000],
+    [{ total: 11, silent: 0 }, 30_000, 30_000],
+    [{ total: 4, silent: 0, alone: 1 }, 5_000, 5_000],
+    [{ total: 11, silent: 0, alone: 1 }, 30_000, 30_000],
+    [{ total: 11, silent: 2, alone: 1 }, 5_000, 5_000],
+  ])('with %o waits for %i ms and is watched for %i ms', (deaths, held, watched) => {
+    const { clock, add, news } = createScene()
+    add('a', deaths)
+    clock.advance(held - 1)
+    expect(news()).toEqual([])
+    clock.advance(1)
+    expect(news()).toEqual(['a beside 1'])
+    clock.advance(watched - 1)
+    expect(news()).toEqual([])
+    clock.advance(1)
+    expect(news()).toEqual(['a lives'])
+  })
+
+  test.each([
+    [{ total: 3, silent: 3, alone: 1, apart: 1 }, true, true],
+    [{ total: 3, silent: 3, alone: 1, apart: 1 }, false, false],
+    [{ total: 3, silent: 3, alone: 1, apart: 2 }, true, false],
+    [{ total: 3, silent: 3, alone: 0, apart: 1 }, true, false],
+    [{ total: 3, silent: 2, alone: 2 }, false, false],
+    [{ total: 29, silent: 0, alone: 2 }, false, false],
+    [{ total: 30, silent: 0, alone: 2 }, false, true],
+    [{ total: 30, silent: 0, alone: 1 }, false, false],
+  ])('with %o, died: %s, is given up: %s', (deaths, died, isGivenUp) => {
+    const { add, news } = createScene()
+    add('a', deaths, { died })
+    expect(news().some((one) => one.includes('given up, 2'))).toBe(isGivenUp)
   })
 })

@@ -95,7 +95,9 @@ test('a task that has ended is watched only from a place on', async () => {
 
 describe('the callback of a task', () => {
   /** An agent that listens for reports, and what it heard. */
-  function createListening(options: { readonly url?: string; readonly feed?: Partial<Feed> } = {}) {
+  function createListening(
+    options: { readonly url?: string | undefined; readonly feed?: Partial<Feed> } = {},
+  ) {
     const callbacks: (Callback | undefined)[] = []
     const heard: string[] = []
     const listening = defineAgent({ name: 'Listening' }, async function* (_message, turn) {
