@@ -337,13 +337,20 @@ test('sixteen messages may wait for a task by default', async () => {
 })
 
 /** An engine for which other replicas run its tasks, and what it forwards to them. */
-async function createForwarding(answer: 'stored' | 'idle' | 'full', state?: TaskState) {
+async function createForwarding(
+  answer: 'stored' | 'idle' | 'full',
+  {
+    state,
+    isCancelled = false,
+  }: { readonly state?: TaskState; readonly isCancelled?: boolean } = {},
+) {
   const kept = createMemoryStore()
   const forwarded: { entry: InboxEntry; most: number }[] = []
   const seen: Write[] = []
   const owner = createEngineFor(createScriptedAgent(), { store: kept })
   const { id, contextId } = taskOf(await ask(owner.engine, 'ask'))
   await expect.poll(() => owner.engine.live()).toBe(0)
+  if (isCancelled) await owner.engine.cancel(id, owner.scope)
   let isRemote = true
   const store: Store = {
     ...kept,
@@ -425,7 +432,14 @@ test('a change is forwarded however many entries wait, and nothing where nothing
 })
 
 test('an ended task that another replica still notifies is neither cancelled nor changed there', async () => {
-  const { engine, id, scope, forwarded } = await createForwarding('stored', 'TASK_STATE_COMPLETED')
+  const { engine, id, scope, forwarded } = await createForwarding('stored', {
+    state: 'TASK_STATE_COMPLETED',
+  })
   await expect(engine.cancel(id, scope)).rejects.toMatchObject({ code: 'taskNotCancelable' })
-  expect(forwarded).toEqual([])
+  const cancelled = await createForwarding('stored', { isCancelled: true })
+  const task = await cancelled.engine.get(cancelled.id, cancelled.scope)
+  await expect(
+    cancelled.engine.tasksOf(cancelled.scope).update({ ...task, artifacts: [note] }),
+  ).rejects.toMatchObject({ code: 'invalidRequest' })
+  expect([...forwarded, ...cancelled.forwarded]).toEqual([])
 })

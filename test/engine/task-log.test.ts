@@ -4,7 +4,9 @@ import { textOf } from '../../src/protocol/task.ts'
 import type { Task } from '../../src/protocol/types.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
+import { weighRecords } from '../../src/store/size-limits.ts'
 import { faulty } from '../fixtures/faulty-store.ts'
+import { isChange } from '../fixtures/records.ts'
 import { ask, createEngineFor, message, taskOf } from './scene.ts'
 
 const limits = { maxTaskBytes: 20_000, maxTaskEvents: 10, maxContextBytes: 1_000 }
@@ -178,3 +180,65 @@ function bigTask(): Task {
     artifacts: [{ artifactId: 'a', parts: [{ text: 'x'.repeat(30_000) }] }],
   }
 }
+
+describe('the bounds of a task', () => {
+  const ample = { maxTaskBytes: 100_000, maxTaskEvents: 100, maxContextBytes: 1_000 }
+
+  /** Says as many words as each message asks for, and then asks what next. */
+  const talker = defineAgent({ name: 'Talker' }, async function* (heard, turn) {
+    const count = Number(textOf(heard.parts))
+    yield turn.artifact(artifact)
+    for (let i = 1; i < count; i++) yield turn.artifact(artifact, { append: true })
+    yield turn.ask('How many more?')
+  })
+
+  /** Where a task is after turns of so many words, and how large it is then. */
+  async function talk(turns: readonly number[], more: Partial<typeof ample> = {}) {
+    const { engine, store } = createEngineFor(talker, { limits: { ...ample, ...more } })
+    let task: Task | undefined
+    for (const count of turns) {
+      task = taskOf(await ask(engine, `${count}`, task ? { taskId: task.id } : {}))
+      await expect.poll(() => engine.live()).toBe(0)
+    }
+    const records = await store.records(task?.id ?? '', 0)
+    return { state: task?.status.state, bytes: weighRecords(records), records }
+  }
+
+  test('hold over all its turns, to the byte', async () => {
+    const { bytes, state } = await talk([3, 3])
+    expect(state).toBe('TASK_STATE_INPUT_REQUIRED')
+    // The last record says that the turn is over, and is of no size that counts.
+    const last = async (maxTaskBytes: number) => (await talk([3, 3], { maxTaskBytes })).state
+    expect(await last(bytes)).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect(await last(bytes - 1)).toBe('TASK_STATE_FAILED')
+  })
+
+  test('hold over all its turns, to the event', async () => {
+    const { records } = await talk([3, 3])
+    const events = records.filter(({ kind }) => kind === 'event').length
+    const last = async (maxTaskEvents: number) => (await talk([3, 3], { maxTaskEvents })).state
+    expect(await last(events)).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect(await last(events - 1)).toBe('TASK_STATE_FAILED')
+  })
+
+  test('are not for events of those that only keep values', async () => {
+    const keeper = defineAgent({ name: 'Keeper' }, async (_message, turn) => {
+      for (let i = 0; i < 20; i++) await turn.save('key', i)
+      return 'kept'
+    })
+    const { engine } = createEngineFor(keeper, { limits })
+    expect(taskOf(await ask(engine, 'go')).status.state).toBe('TASK_STATE_COMPLETED')
+  })
+})
+
+test('the words of an artifact are one in the end, and its records stay', async () => {
+  const words = defineAgent({ name: 'Words' }, async function* () {
+    yield* ['one ', 'two ', 'three']
+  })
+  const { engine, store } = createEngineFor(words)
+  const { id } = taskOf(await ask(engine, 'go'))
+  const stored = await store.get(id)
+  expect(stored?.taskVersion).toBe(stored?.version)
+  expect(stored?.task.artifacts?.map(({ parts }) => parts)).toEqual([[{ text: 'one two three' }]])
+  expect((await store.records(id, 0)).filter(isChange).length).toBeGreaterThanOrEqual(4)
+})

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Callback } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
 import { toShownEntry } from '../../src/engine/watch.ts'
+import { textOf } from '../../src/protocol/task.ts'
 import type { JsonObject } from '../../src/protocol/types.ts'
 import type { TracedRecord } from '../../src/store/documents.ts'
 import type { Feed, InboxEntry } from '../../src/store/feed.ts'
@@ -18,6 +19,7 @@ describe('an entry of the trace', () => {
     [{ at: '' }, ''],
     [{ at: 'a' }, 'a'],
     [{ at: 'a/b', side: '' }, 'a/b'],
+    [{ at: 'a/', side: '' }, 'a/'],
     [{ at: 'a/b', side: 7 }, 'a/b'],
     [{ at: 'a/input', side: 'input' }, 'a'],
     [{ at: 'a/b/input', side: 'input' }, 'a/b'],
@@ -65,7 +67,8 @@ test('an entry of the trace repeats the status that was seen last', async () => 
     }),
   )
   const { id: early } = taskOf(await ask(first.engine, 'go'))
-  const [opening] = await first.store.records(early, 0)
+  const records = await first.store.records(early, 0)
+  const opening = records.find(({ kind }) => kind === 'event')
   const replay = await first.engine.subscribe(early, first.scope, {
     lastEventId: opening?.seq ?? 0,
     trace: true,
@@ -174,14 +177,16 @@ describe('the callback of a task', () => {
   })
 
   test('of a task with other values takes none of them for its token', async () => {
-    const keeping = defineAgent({ name: 'Keeping' }, async (_message, turn) => {
-      await turn.save('key', 'guess')
+    const keeping = defineAgent({ name: 'Keeping' }, async ({ parts }, turn) => {
+      await turn.save('key', textOf(parts))
       return 'done'
     })
     const { engine, store } = createEngineFor(keeping)
-    const { id } = taskOf(await ask(engine, 'go'))
-    const saved = (await store.records(id, 0)).find(({ kind }) => kind === 'state')
-    for (const token of [`${saved?.seq}.guess`, 'guess'])
+    const { id: first } = taskOf(await ask(engine, 'guess'))
+    const saved = (await store.records(first, 0)).find(({ kind }) => kind === 'state')
+    const guess = `${saved?.seq}.guess`
+    const { id } = taskOf(await ask(engine, guess))
+    for (const token of [guess, 'guess'])
       expect(await engine.callbacks.receive(id, token)).toBe(false)
   })
 
