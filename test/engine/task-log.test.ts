@@ -220,15 +220,6 @@ describe('the bounds of a task', () => {
     expect(await last(events)).toBe('TASK_STATE_INPUT_REQUIRED')
     expect(await last(events - 1)).toBe('TASK_STATE_FAILED')
   })
-
-  test('are not for events of those that only keep values', async () => {
-    const keeper = defineAgent({ name: 'Keeper' }, async (_message, turn) => {
-      for (let i = 0; i < 20; i++) await turn.save('key', i)
-      return 'kept'
-    })
-    const { engine } = createEngineFor(keeper, { limits })
-    expect(taskOf(await ask(engine, 'go')).status.state).toBe('TASK_STATE_COMPLETED')
-  })
 })
 
 test('the words of an artifact are one in the end, and its records stay', async () => {

@@ -471,7 +471,10 @@ describe('a suspect', () => {
   test('is neither started nor given up once the process stops', () => {
     const { clock, suspects, add, news } = createScene()
     add('late', { total: 12, silent: 0 })
+    suspects.gather()
+    add('gathered')
     suspects.close()
+    suspects.ready()
     add('a')
     add('b', { total: 4, silent: 4, alone: 2 })
     suspects.gather()
