@@ -90,6 +90,8 @@ export function describeLists(under: StoreUnderTest): void {
         const { id, contextId, status } = large.task ?? {}
         expect(tasks[1]).toMatchObject({ version: 1, task: { id, contextId, status } })
       }
+      for (const { task } of [...page.tasks, ...all.tasks])
+        expect(task).not.toHaveProperty('artifacts')
     })
 
     test('comes without artifacts where they are not asked for', async () => {
@@ -272,6 +274,19 @@ export function describeLists(under: StoreUnderTest): void {
         after = heads.at(-1)
       } while (after)
       expect(pages).toEqual([['b', 'c'], ['d', 'e'], ['a'], []])
+    })
+
+    test('of one agent are read alone, whoever owns them', async () => {
+      const state = 'TASK_STATE_WORKING'
+      const samples = [scope, ...otherScopes].map((one, i) =>
+        write(`t${i}`, { state, scope: one, second: i }),
+      )
+      await under.store.commit(samples)
+      const mine = samples.map(({ head }) => head).filter((head) => head.scope.agent === 'agent')
+      expect(mine).toHaveLength(4)
+      expect(await under.store.claim({ agent: 'agent' })).toEqual(mine)
+      expect(await under.store.claim({ agent: 'agent', limit: 2 })).toEqual(mine.slice(0, 2))
+      expect(await under.store.claim({ agent: 'nobody' })).toEqual([])
     })
   })
 }

@@ -3,9 +3,10 @@ import { copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { sampleEvery, uncounted } from '../../../src/store/spans.ts'
 import { createFakeClock } from '../../../src/testing/index.ts'
 import { type BrokenDisk, type DiskFault, describeDisk } from '../../contracts/store/disk.ts'
-import { idOf, scope, write } from '../../contracts/store/samples.ts'
+import { at, idOf, scope, write } from '../../contracts/store/samples.ts'
 import { drivers } from './drivers.ts'
 import { useFolder } from './folder.ts'
 
@@ -109,6 +110,23 @@ test('a file near its bound drops the oldest finished tasks and goes on', async 
   expect(tasks.map(idOf)).toEqual(['t199'])
   expect(await store.get('t000')).toBeUndefined()
   expect(await store.get('working')).toBeDefined()
+})
+
+test('a long list counts nothing of a commit that was refused', async () => {
+  const store = await open('t.db', { maxBytes: 4_000_000, synchronous: 'NORMAL' })
+  const state = 'TASK_STATE_WORKING'
+  const count = uncounted + sampleEvery
+  const many = (prefix: string, length: number) =>
+    Array.from({ length }, (_, i) => write(`${prefix}${i}`, { state, second: i, contextId: 'c' }))
+  await store.commit(many('t', count))
+  const large = write('large', { state, text: 'x'.repeat(3_000_000), contextId: 'c' })
+  await expect(store.commit([...many('lost', 10), large])).rejects.toThrow()
+  await store.commit(many('new', 10))
+  for (const timestampAfter of [at(0), at(5)])
+    for (const filter of [{ scope }, { scope, contextId: 'c' }]) {
+      const { total } = await store.list({ ...filter, timestampAfter, limit: 1 })
+      expect(total).toBe(timestampAfter === at(0) ? count + 10 : count)
+    }
 })
 
 test('a copy that is opened beside its original is a store of its own', async () => {
