@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { TaskState } from '../../src/protocol/types.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, Write } from '../../src/store/store.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { at, pushConfig, scope, write } from '../contracts/store/samples.ts'
 import { describeStore } from '../contracts/store.ts'
 
@@ -163,6 +165,138 @@ describe('a memory store', () => {
     ])
     expect(await kept(store, 'ann')).toEqual([])
     expect(await kept(store, 'bob')).toEqual(['bob 0'])
+  })
+
+  test('keeps the newest log whole however long it is, and others up to the bound', async () => {
+    const store = createMemoryStore({ maxRecords: 12 })
+    await store.commit([write('a', { records: 6 })])
+    await store.commit([write('b', { records: 6, second: 1 })])
+    for (const id of ['a', 'b']) expect(await store.records(id, 0)).toHaveLength(6)
+    await store.commit([write('long', { records: 20, second: 2 })])
+    for (const id of ['a', 'b']) expect(await store.records(id, 0)).toHaveLength(1)
+    expect(await store.records('long', 0)).toHaveLength(20)
+  })
+
+  test('drops tasks by their age, whether their logs are whole or not, also where it is only read', async () => {
+    const clock = createFakeClock(Date.parse(at(0)))
+    const store = createMemoryStore({ clock, maxAgeMs: 10_000, maxRecords: 1 })
+    for (let i = 0; i < 4; i += 1) await store.commit([write(`t${i}`, { second: i })])
+    clock.advance(11_000)
+    expect(await kept(store, 't')).toEqual(['t3', 't2', 't1'])
+    clock.advance(1_000)
+    const { tasks, total } = await store.listAll({ limit: 9 })
+    expect([tasks.length, total]).toEqual([2, 2])
+    clock.advance(2_000)
+    expect(await kept(store, 't')).toEqual([])
+  })
+
+  test('weighs a task anew once its long log is shrunken', async () => {
+    const store = createMemoryStore({ maxBytes: 100_000, maxRecords: 1 })
+    const large = (i: number) => ({ ...write(`t${i}`, { second: i }), bytes: 60_000 })
+    for (let i = 0; i < 3; i += 1) await store.commit([large(i), write(`s${i}`, { second: i })])
+    expect(await kept(store, 't')).toHaveLength(3)
+    // Small logs are weighed once.
+    const other = createMemoryStore({ maxBytes: 100_000, maxRecords: 1 })
+    for (let i = 0; i < 8; i += 1)
+      await other.commit([{ ...write(`t${i}`, { second: i }), bytes: 16_384 }])
+    expect(await kept(other, 't')).toHaveLength(6)
+  })
+
+  test('keeps tasks up to its bound of bytes, and what one was written by is added up', async () => {
+    const store = createMemoryStore({ maxBytes: 300 })
+    await flood(store, 'ann', 3)
+    expect(await kept(store, 'ann')).toHaveLength(3)
+    for (const expectedVersion of [0, 1]) {
+      const state = expectedVersion === 0 ? 'TASK_STATE_WORKING' : 'TASK_STATE_COMPLETED'
+      const later = write('later', { expectedVersion, state, second: 9 })
+      await store.commit([{ ...later, principal: 'ann', bytes: 100 }])
+    }
+    expect(await kept(store, '')).toEqual(['later', 'ann 2'])
+  })
+
+  test.each([
+    ['deleted', (): Write[] => [{ type: 'deleteTask', id: 'bob' }], 9],
+    ['left', (): Write[] => [], 3],
+  ])('has room for others once a context with its values is %s', async (_what, writes, left) => {
+    const store = createMemoryStore({ maxBytes: 100_000 })
+    const contextId = 'bob'
+    const place = { type: 'contextValue', scope, contextId } as const
+    await store.commit([
+      { ...write('bob', { contextId, state: 'TASK_STATE_WORKING' }), principal: 'bob' },
+      { ...place, key: 'k'.repeat(30_000), value: 1 },
+      { ...place, key: 'v', value: 'v'.repeat(30_000) },
+    ])
+    await store.commit(writes())
+    for (let i = 0; i < 9; i += 1)
+      await store.commit([{ ...write(`ann ${i}`, { second: i }), principal: 'ann', bytes: 10_000 }])
+    expect(await kept(store, 'ann')).toHaveLength(left)
+  })
+
+  test('drops no task that waits where too many are finished, but those of whoever keeps most of them', async () => {
+    const store = createMemoryStore({ maxTasks: 4, maxBytes: 10_000 })
+    const state = 'TASK_STATE_INPUT_REQUIRED'
+    await store.commit([{ ...write('bob', { state }), principal: 'bob', bytes: 9_000 }])
+    await flood(store, 'cid', 1)
+    await flood(store, 'ann', 5)
+    await flood(store, 'dan', 1)
+    expect(await kept(store, '')).toHaveLength(5)
+    expect(await kept(store, 'ann')).toEqual(['ann 4', 'ann 3'])
+    for (const name of ['bob', 'cid', 'dan']) expect(await kept(store, name)).toHaveLength(1)
+  })
+
+  test('drops the task that was finished first where all keep as much', async () => {
+    const store = createMemoryStore({ maxTasks: 3 })
+    for (const [i, name] of ['ann', 'bob', 'cid', 'dan', 'eve'].entries())
+      await store.commit([{ ...write(name, { second: 9 - i }), principal: name }])
+    expect(await kept(store, '')).toEqual(['cid', 'dan', 'eve'])
+  })
+
+  test('bounds a principal that came back like any other', async () => {
+    const store = createMemoryStore({ maxTasks: 10 })
+    await flood(store, 'ann', 5)
+    await flood(store, 'bob', 1)
+    await store.commit([{ type: 'deleteTask', id: 'bob 0' }])
+    await flood(store, 'bob', 20)
+    expect(await kept(store, 'ann')).toHaveLength(5)
+    expect(await kept(store, 'bob')).toHaveLength(5)
+  })
+
+  test('counts tasks without a principal in the share of their owner', async () => {
+    const store = createMemoryStore({ maxTasks: 4 })
+    const of = (owner: string, i: number) =>
+      write(`${owner} ${i}`, { second: i, scope: { ...scope, owner } })
+    for (let i = 0; i < 2; i += 1) await store.commit([of('ann', i)])
+    for (let i = 0; i < 9; i += 1) await store.commit([of('bob', i)])
+    const { tasks } = await store.listAll({ limit: 9 })
+    const ids = tasks.map(({ head }) => head.id)
+    expect(ids.sort()).toEqual(['ann 0', 'ann 1', 'bob 7', 'bob 8'])
+  })
+
+  test('leaves a finished task its place when a webhook is added that has seen all of it', async () => {
+    const store = createMemoryStore({ maxTasks: 2 })
+    for (let i = 0; i < 2; i += 1) await store.commit([write(`t${i}`, { second: i })])
+    await store.commit([{ type: 'pushConfig', record: pushConfig('t0', 'a', 1) }])
+    await store.commit([write('t2', { second: 2 })])
+    expect(await kept(store, 't')).toEqual(['t2', 't1'])
+  })
+
+  test('bounds the bytes of tasks whose webhooks are behind, after those that are finished', async () => {
+    const store = createMemoryStore({ maxBytes: 500 })
+    const hooked = async (i: number, state: TaskState): Promise<void> => {
+      const one = write(`hooked ${i}`, { state, second: i })
+      await store.commit([
+        { ...one, principal: 'ann', bytes: 100 },
+        { type: 'pushConfig', record: pushConfig(one.head.id, 'a') },
+      ])
+    }
+    for (let i = 0; i < 4; i += 1)
+      await hooked(i, i % 2 ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_INPUT_REQUIRED')
+    await flood(store, 'ann', 3)
+    expect(await kept(store, 'hooked')).toHaveLength(4)
+    expect(await kept(store, 'ann')).toEqual(['ann 2'])
+    for (let i = 4; i < 9; i += 1)
+      await hooked(i, i % 2 ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_INPUT_REQUIRED')
+    expect(await kept(store, '')).toEqual([8, 7, 6, 5, 4].map((i) => `hooked ${i}`))
   })
 
   test('keeps the newest dead letters', async () => {

@@ -114,6 +114,29 @@ export function describeRetention({ open }: StoreUnderTest, trimming: Trimming):
       expect(await store.pushConfigs('hooked')).toEqual([])
     })
 
+    test.each([
+      ['finished', 'TASK_STATE_COMPLETED', { maxTasks: 0 }],
+      ['finished long ago', 'TASK_STATE_COMPLETED', { maxAgeMs: 1_000 }],
+      ['waiting', 'TASK_STATE_INPUT_REQUIRED', { maxWaitingMs: 1_000 }],
+    ] as const)(
+      'waits for a webhook that was registered when its task was %s already',
+      async (_when, state, limits) => {
+        const clock = createFakeClock(start)
+        const store = await open({ ...limits, clock })
+        await store.commit([
+          write('hooked', { records: 3, state }),
+          { type: 'pushConfig', record: pushConfig('hooked', 'a', 3) },
+          { type: 'pushConfig', record: pushConfig('hooked', 'b', 2) },
+        ])
+        await store.commit([write('plain', { state })])
+        await pass(store, clock)
+        expect(await all(store)).toEqual(['hooked'])
+        await store.commit([{ type: 'cursor', taskId: 'hooked', id: 'b', cursor: 3 }])
+        await pass(store, clock)
+        expect(await all(store)).toEqual([])
+      },
+    )
+
     test('waits for no webhook that is deleted', async () => {
       const clock = createFakeClock(start)
       const store = await open({ maxTasks: 1, clock })
