@@ -4,6 +4,7 @@ import {
   checkCard,
   chooseInterface,
   isSemanticVersion,
+  mediaTypeOf,
   renderCard,
   takesPart,
   toMajorMinor,
@@ -101,6 +102,103 @@ describe('a rendered card', () => {
         uri: skillSchemasExtension,
         params: { 'creative-writing': { outputSchema }, research: { outputSchema } },
       },
+    ])
+  })
+
+  test('shows what the agent says of itself, and nothing that it does not say', () => {
+    const details = {
+      version: '2.1.0',
+      provider: { organization: 'o', url: 'https://o.example' },
+      documentationUrl: 'https://d.example',
+      iconUrl: 'https://i.example',
+      inputModes: ['text/html'],
+      outputModes: ['image/png'],
+    }
+    const { inputModes, outputModes, ...shown } = details
+    expect(withDetails(details)).toMatchObject({
+      ...shown,
+      defaultInputModes: inputModes,
+      defaultOutputModes: outputModes,
+    })
+    const usual = ['text/plain', 'application/json']
+    const empty = {
+      version: '',
+      documentationUrl: '',
+      iconUrl: '',
+      inputModes: [],
+      outputModes: [],
+    }
+    for (const bare of [withDetails({}), withDetails(empty)]) {
+      expect(Object.keys(bare).sort()).toEqual([
+        ...['capabilities', 'defaultInputModes', 'defaultOutputModes', 'description', 'name'],
+        ...['skills', 'supportedInterfaces', 'version'],
+      ])
+      expect(bare).toMatchObject({
+        version: '1.0.0',
+        defaultInputModes: usual,
+        defaultOutputModes: usual,
+      })
+    }
+    const outputSchema = { type: 'object' }
+    expect(withDetails({ ...details, outputSchema }).defaultOutputModes).toEqual([
+      'application/json',
+    ])
+  })
+
+  test('shows what its server says of itself, which wins where both name a scheme', () => {
+    const own = { apiKeySecurityScheme: { location: 'header', name: 'own' } }
+    const common = { apiKeySecurityScheme: { location: 'query', name: 'common' } }
+    const signatures = [{ protected: 'p', signature: 's' }]
+    const card = renderCard(
+      { ...info, details: { securitySchemes: { both: own, agent: own } } },
+      {
+        ...surroundings,
+        pushNotifications: true,
+        extendedAgentCard: true,
+        securitySchemes: { both: common, server: common },
+        securityRequirements: [],
+        signatures,
+      },
+    )
+    expect(card.securitySchemes).toEqual({ both: common, agent: own, server: common })
+    expect(card).not.toHaveProperty('securityRequirements')
+    expect(card.signatures).toEqual(signatures)
+    expect(card.capabilities).toEqual({
+      streaming: true,
+      pushNotifications: true,
+      extendedAgentCard: true,
+    })
+    const silent = renderCard(info, { ...surroundings, streaming: false, signatures: [] })
+    expect(silent.capabilities.streaming).toBe(false)
+    expect(silent).not.toHaveProperty('signatures')
+  })
+
+  test('fills what a skill leaves out with its name, and takes the schema of answers for each', () => {
+    const skills = [
+      { id: 'a', name: 'A', description: '', tags: [] },
+      { id: 'b', name: 'B', description: 'd', tags: ['t'], outputSchema: { type: 'array' } },
+      { id: 'c', name: 'C', description: 'd', tags: ['t'], inputSchema: { type: 'string' } },
+    ]
+    const card = withDetails({ skills, outputSchema: { type: 'object' } })
+    expect(card.skills).toEqual([
+      { id: 'a', name: 'A', description: 'A', tags: ['A'] },
+      { id: 'b', name: 'B', description: 'd', tags: ['t'] },
+      { id: 'c', name: 'C', description: 'd', tags: ['t'] },
+    ])
+    expect(card.capabilities.extensions?.[0]?.params).toEqual({
+      a: { outputSchema: { type: 'object' } },
+      b: { outputSchema: { type: 'array' } },
+      c: { inputSchema: { type: 'string' }, outputSchema: { type: 'object' } },
+    })
+    const [alone] = withDetails({ skills }).capabilities.extensions ?? []
+    expect(Object.keys(alone?.params ?? {})).toEqual(['b', 'c'])
+  })
+
+  test('names an ability once, and describes the one that is the agent itself', () => {
+    const capabilities = ['Writer', 'other', 'Writer']
+    expect(renderCard({ ...info, capabilities }, surroundings).skills).toEqual([
+      { id: 'writer', name: 'Writer', description: 'Writes things.', tags: ['Writer'] },
+      { id: 'other', name: 'other', description: 'other', tags: ['other'] },
     ])
   })
 
@@ -304,12 +402,56 @@ describe('checking a card', () => {
 
   const good = renderCard(info, surroundings)
   const skill = { id: 's', name: 's', description: 's', tags: ['s'] }
+  const face = { url: 'https://a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+
+  test.each<[string, AgentInterface]>([
+    ['an address of gRPC', { ...face, protocolBinding: 'GRPC', url: 'a.example:443' }],
+    ['capitals', { ...face, url: 'HTTPS://A.EXAMPLE' }],
+    ['plain http', { ...face, url: 'http://a' }],
+  ])('finds nothing wrong with %s', (_name, choice) => {
+    expect(checkCard({ ...good, supportedInterfaces: [choice] })).toEqual([])
+  })
+
   test.each<[string, Partial<AgentCard>, string]>([
     ['an empty description', { description: '' }, 'description'],
     ['no skills', { skills: [] }, 'skills'],
     ['no output modes', { defaultOutputModes: [] }, 'defaultOutputModes'],
     ['a skill without tags', { skills: [{ ...skill, tags: [] }] }, 'skills[0].tags'],
     ['two skills with one id', { skills: [skill, skill] }, 'skills[1].id'],
+    ['an empty name', { name: '' }, 'name'],
+    ['an empty version', { version: '' }, 'version'],
+    ['no interfaces', { supportedInterfaces: [] }, 'supportedInterfaces'],
+    ['no input modes', { defaultInputModes: [] }, 'defaultInputModes'],
+    ['a skill without an id', { skills: [skill, { ...skill, id: '' }] }, 'skills[1].id'],
+    ['a skill without a name', { skills: [{ ...skill, name: '' }] }, 'skills[0].name'],
+    ['a skill without words', { skills: [{ ...skill, description: '' }] }, 'skills[0].description'],
+    ['an empty url', { supportedInterfaces: [{ ...face, url: '' }] }, 'supportedInterfaces[0].url'],
+    [
+      'an empty binding',
+      { supportedInterfaces: [face, { ...face, protocolBinding: '' }] },
+      'supportedInterfaces[1].protocolBinding',
+    ],
+    [
+      'an empty version of the protocol',
+      { supportedInterfaces: [{ ...face, protocolVersion: '' }] },
+      'supportedInterfaces[0].protocolVersion',
+    ],
+    [
+      'another protocol',
+      { supportedInterfaces: [{ ...face, url: 'ftp://a' }] },
+      'supportedInterfaces[0].url',
+    ],
+    [
+      'a scheme that two requirements name',
+      {
+        securitySchemes: { known: {} as never },
+        securityRequirements: [
+          { schemes: { key: { list: [] } } },
+          { schemes: { key: { list: [] }, known: { list: [] } } },
+        ],
+      },
+      'securityRequirements',
+    ],
     [
       'a patch level',
       {
@@ -401,6 +543,12 @@ describe('choosing an interface', () => {
     expect(chooseInterface(card, options)).toBe(card.supportedInterfaces[0])
   })
 
+  test('does not mind how a binding or a version is written', () => {
+    const card = [of('jsonrpc', '0.3'), of('JsonRpc', ' 1.0 '), of('JSONRPC', '1.1')]
+    expect(choose(card, ['JsonRPC'])).toBe(card[1])
+    expect(choose(card.slice(0, 1), ['JsonRPC'])).toBe(card[0])
+  })
+
   test('finds nothing where nothing fits', () => {
     expect(choose([of('GRPC', '1.0'), of('JSONRPC', '9.9')])).toBeUndefined()
   })
@@ -416,6 +564,20 @@ describe('an agent id', () => {
     expect(validateAgentId(id)).toBe(true)
   })
 
+  test.each(['http://a', 'ftp://a', 'urn-x+y://a', 'a:b', 'A9'])(
+    'may be the name or URL %s',
+    (id) => {
+      expect(validateAgentId(id)).toBe(true)
+    },
+  )
+
+  test.each(['https://', 'https://a b', '1x://a b', 'a/-b', 'a:', '.a', '_a'])(
+    'may not be %j',
+    (id) => {
+      expect(validateAgentId(id)).toBe(false)
+    },
+  )
+
   test.each(['', ' ', '-a', 'a//b', 'a/', 'a b', '../etc', 'javascript:alert(1)', 'a\n'])(
     'may not be %j',
     (id) => {
@@ -426,4 +588,51 @@ describe('an agent id', () => {
   test('is judged in linear time, however long it is', () => {
     expect(validateAgentId(`${'a.'.repeat(50_000)}!`)).toBe(false)
   })
+})
+
+test.each([
+  ['1.0', '1.0'],
+  [' 1.0.3 ', '1.0'],
+  ['10.20.30-rc', '10.20'],
+  ['1', '1'],
+  [' v1.0 ', 'v1.0'],
+])('a version of the protocol %j is %j without its patch level', (version, short) => {
+  expect(toMajorMinor(version)).toBe(short)
+})
+
+test('a semantic version has three numbers, and what is more in its place', () => {
+  const good = [
+    '0.0.0',
+    '1.2.3',
+    '10.20.30',
+    '1.0.0-rc.1',
+    '1.0.0-0a',
+    '1.0.0+b.1',
+    '1.0.0-a-b+c-d',
+  ]
+  const bad = [
+    '',
+    '1',
+    '1.0',
+    'v1.0.0',
+    '01.0.0',
+    '1.00.0',
+    '1.0.01',
+    '1.0.0.0',
+    '1.0.0-',
+    '1.0.0+',
+  ]
+  expect(good.filter((version) => !isSemanticVersion(version))).toEqual([])
+  expect([...bad, '1.0.0-a..b', '1.0.0 ', '1.0.0-ä'].filter(isSemanticVersion)).toEqual([])
+})
+
+test.each<[Part, string | undefined]>([
+  [{ text: 'a' }, 'text/plain'],
+  [{ text: 'a', mediaType: 'Text/HTML; charset=utf-8' }, 'text/html'],
+  [{ data: null }, 'application/json'],
+  [{ raw: '' }, undefined],
+  [{ url: 'https://a', mediaType: ' ; q=1' }, undefined],
+  [{ text: 'a', mediaType: '' }, 'text/plain'],
+])('the media type of %j is %j', (part, type) => {
+  expect(mediaTypeOf(part)).toBe(type)
 })

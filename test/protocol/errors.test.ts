@@ -250,3 +250,163 @@ test('of several errors at once the first is told, as a cause is', () => {
   const { words } = failureOf(new Error('down', { cause: all }), withoutSecrets)
   expect(words).toEqual(['down', 'AggregateError: cannot connect', 'no route'])
 })
+
+describe('the words of a failure', () => {
+  const of = (thrown: unknown) => failureOf(thrown, (text, length) => text.slice(0, length))
+
+  test('are those of the chain, outermost first, each once and none empty', () => {
+    const inner = new Error('inner', { cause: new Error('outer', { cause: 'a text' }) })
+    const thrown = new Error('outer', { cause: new Error('', { cause: inner }) })
+    expect(of(thrown)).toEqual({
+      cause: 'agentThrew',
+      words: ['outer', 'inner', 'a text'],
+      attempt: 1,
+    })
+    expect(of(undefined).words).toEqual(['undefined'])
+  })
+
+  test('have an end: eight errors of five hundred characters', () => {
+    let thrown = new Error('e0')
+    for (let i = 1; i < 40; i += 1) thrown = new Error(`e${i}`, { cause: thrown })
+    expect(of(thrown).words).toEqual(Array.from({ length: 8 }, (_, i) => `e${39 - i}`))
+    expect(of(new Error('x'.repeat(499))).words).toEqual(['x'.repeat(499)])
+    expect(of(new Error('x'.repeat(500))).words).toEqual([`${'x'.repeat(499)}…`])
+    const circle = new Error('circle')
+    circle.cause = circle
+    expect(of(circle).words).toEqual(['circle'])
+  })
+
+  test('name the kind of an error, and its code where it says nothing else', () => {
+    const coded = (error: Error, code: string) => Object.assign(error, { code })
+    expect(of(new TypeError('no')).words).toEqual(['TypeError: no'])
+    expect(of(coded(new Error('no'), 'E1')).words).toEqual(['no'])
+    expect(of(coded(new Error(''), 'E1')).words).toEqual(['E1'])
+    expect(of(coded(new TypeError(''), 'E1')).words).toEqual(['TypeError: E1'])
+    expect(of(new A2AError('timeout', 'late')).words).toEqual(['late'])
+    expect(of(new A2AError('timeout', '')).words).toEqual([])
+  })
+
+  test('leave out what the engine says around what an agent threw', () => {
+    const around = (cause?: unknown) =>
+      new A2AError('processingError', 'The agent failed', { why: 'agentThrew', cause })
+    expect(of(around(new Error('no'))).words).toEqual(['no'])
+    expect(of(around()).words).toEqual(['The agent failed'])
+    const other = new A2AError('processingError', 'No key', {
+      why: 'modelKey',
+      cause: new Error('401'),
+    })
+    expect(of(other)).toMatchObject({ cause: 'modelKey', words: ['No key', '401'] })
+  })
+})
+
+describe('the cause of a failure', () => {
+  const of = (thrown: unknown) => failureOf(thrown, (text) => text)
+  const place = { team: 't', member: 'm', attempt: 2 }
+
+  test.each<[string, unknown, string]>([
+    [
+      'the first that an error says',
+      new A2AError('timeout', 'a', {
+        why: 'modelDown',
+        cause: new A2AError('internal', 'b', { why: 'guard' }),
+      }),
+      'modelDown',
+    ],
+    [
+      'that of an inner error where the outer ones say none',
+      new A2AError('timeout', 'a', { cause: new A2AError('internal', 'b', { why: 'guard' }) }),
+      'guard',
+    ],
+    ['its code', new A2AError('timeout', 'a', { cause: new A2AError('internal', 'b') }), 'timeout'],
+    [
+      'the code of the member’s own error',
+      new A2AError('internal', 'a', {
+        cause: new MemberFailed(place, new A2AError('timeout', 'b')),
+      }),
+      'timeout',
+    ],
+    ['that the agent threw', new Error('a', { cause: new A2AError('timeout', 'b') }), 'agentThrew'],
+    ['that the agent threw what is no error', 'a text', 'agentThrew'],
+  ])('is %s', (_what, thrown, cause) => {
+    expect(of(thrown).cause).toBe(cause)
+  })
+
+  test('has the words of the member that failed alone', () => {
+    const thrown = new Error('around', { cause: new MemberFailed(place, new Error('own')) })
+    expect(of(thrown)).toEqual({ cause: 'agentThrew', words: ['own'], ...place })
+  })
+})
+
+describe('an explanation', () => {
+  const note = { words: ['w'], attempt: 3 }
+
+  test('has the row of its cause or code, and the link to its section', () => {
+    expect(explain({ ...note, cause: 'modelKey', member: 'm', team: 't' }, true)).toEqual({
+      cause: 'modelKey',
+      what: expect.stringContaining('API key'),
+      remedy: expect.stringContaining('api_key'),
+      section: 'Wrong API key',
+      link: 'docs/guides/errors.md#wrong-api-key',
+      ...{ member: 'm', team: 't', attempt: 3, words: ['w'], continued: true },
+    })
+    const plain = explain({ ...note, cause: 'timeout' })
+    expect(plain).toMatchObject({ member: '', section: 'Timeout' })
+    expect(plain).not.toHaveProperty('team')
+    expect(plain).not.toHaveProperty('continued')
+  })
+
+  test.each(['toString', '__proto__', 'of a later version', ''])(
+    'of %j reads on in the guide',
+    (cause) => {
+      expect(explain({ ...note, cause })).toMatchObject({ cause, section: 'Every code' })
+    },
+  )
+
+  const id = '0193a000-0000-7000-8000-000000000000'
+  const gone = new A2AError('taskNotFound', 'No such task')
+
+  test('of a task that is at another agent names its path', () => {
+    expect(
+      explainError(gone, { ...note, cause: 'taskNotFound' }, { id, agent: 'b' }),
+    ).toMatchObject({
+      cause: 'otherAgent',
+      member: `task ${id}`,
+      words: ['No such task', 'It is at /agents/b'],
+    })
+  })
+
+  test('of a task that was ours says when it was made', () => {
+    const found = explainError(gone, { ...note, cause: 'taskNotFound' }, { id })
+    expect(found).toMatchObject({ cause: 'taskGone' })
+    expect(found.words).toEqual([
+      `No such task; it was made at ${new Date(0x0193a0000000).toISOString()}`,
+    ])
+  })
+
+  test.each([
+    ['0193a000-0000-4000-8000-000000000000'],
+    ['0193a000-0000-7000-c000-000000000000'],
+    ['0193A000-0000-7000-8000-000000000000'],
+    ['0193a000-0000-7000-8000-0000000000000'],
+    ['x0193a000-0000-7000-8000-000000000000'],
+  ])('of an id that is none of ours is that of its code: %s', (other) => {
+    expect(explainError(gone, { ...note, cause: 'taskNotFound' }, { id: other })).toMatchObject({
+      cause: 'taskNotFound',
+      words: ['w'],
+      member: `task ${other}`,
+    })
+  })
+
+  test('of another error is that of its cause, at the store where that is down', () => {
+    const down = new A2AError('unavailable', 'down')
+    expect(explainError(down, { ...note, cause: 'storeDown' }, { id, agent: 'b' })).toMatchObject({
+      cause: 'storeDown',
+      member: 'the task store',
+      words: ['w'],
+    })
+    expect(explainError(down, { ...note, cause: 'timeout', member: 'm' }, { id })).toMatchObject({
+      cause: 'timeout',
+      member: 'm',
+    })
+  })
+})

@@ -103,71 +103,104 @@ test('a credential that names agents alone has every scope with them but operato
   ])
 })
 
-test.each<[string, boolean]>([
-  ['tasks:read', true],
-  ['operator', true],
-  ['agent:a', true],
-  ['agent:', false],
-  ['tasks', false],
-  ['', false],
-])('%j is a scope of ours: %j', (scope, is) => {
-  expect(isScope(scope)).toBe(is)
+test('each operation needs a scope, and a capability or none', () => {
+  const needs = operationNames.map((name) => {
+    const { scope, needs, refusal } = operations[name]
+    return [scope, needs, refusal].map((one) => one ?? '-').join(' ')
+  })
+  expect(needs).toEqual([
+    'tasks:write - -',
+    'tasks:write streaming unsupportedOperation',
+    'tasks:read - -',
+    'tasks:read - -',
+    'tasks:write - -',
+    'tasks:read streaming unsupportedOperation',
+    'push pushNotifications pushNotificationNotSupported',
+    'push pushNotifications pushNotificationNotSupported',
+    'push pushNotifications pushNotificationNotSupported',
+    'push pushNotifications pushNotificationNotSupported',
+    '- extendedAgentCard unsupportedOperation',
+  ])
+  expect(operationNames.filter((name) => operations[name].polls)).toEqual(['GetTask'])
 })
 
-test('a credential has the scopes that it names, and else all but operator', () => {
-  const of = (...scopes: string[]) => scopeNames.filter((scope) => hasScope({ scopes }, scope))
-  const usual = ['tasks:read', 'tasks:write', 'push']
-  expect(scopeNames.filter((scope) => hasScope({}, scope))).toEqual(usual)
-  expect(of()).toEqual(usual)
-  expect(of('openid', 'email')).toEqual(usual)
-  expect(of('tasks:read', 'openid')).toEqual(['tasks:read'])
-  expect(of('operator')).toEqual(['operator'])
-  expect(() => mustHaveScope({ scopes: ['push'] }, 'push')).not.toThrow()
-  expect(() => mustHaveScope({ scopes: ['push'] }, 'operator')).toThrow('lack the scope operator')
+test.each([
+  [{}, ['tasks:read', 'tasks:write', 'push']],
+  [{ scopes: [] }, ['tasks:read', 'tasks:write', 'push']],
+  [{ scopes: ['unknown'] }, ['tasks:read', 'tasks:write', 'push']],
+  [{ scopes: ['push', 'unknown'] }, ['push']],
+  [{ scopes: ['operator'] }, ['operator']],
+  [{ scopes: ['tasks:read', 'agent:a'] }, ['tasks:read']],
+])('the grant %j has the scopes %j', (grant, scopes) => {
+  expect(scopeNames.filter((scope) => hasScope(grant, scope))).toEqual(scopes)
+  for (const scope of scopeNames) {
+    if (scopes.includes(scope)) mustHaveScope(grant, scope)
+    else
+      expect(() => mustHaveScope(grant, scope)).toThrow(
+        expect.objectContaining({
+          code: 'forbidden',
+          message: expect.stringContaining(scope),
+          details: {
+            reason: 'INSUFFICIENT_SCOPE',
+            challenge: `Bearer error="insufficient_scope", scope="${scope}"`,
+          },
+        }),
+      )
+  }
 })
 
-test.each<[readonly string[] | undefined, boolean]>([
+test.each([
   [undefined, true],
+  [[], true],
   [['tasks:read'], true],
   [['agent:a'], true],
-  [['agent:b', 'agent:a'], true],
+  [['tasks:read', 'agent:b', 'agent:a'], true],
   [['agent:b'], false],
-  [['agent:ab'], false],
-])('a credential with %j reaches the agent a: %j', (scopes, reaches) => {
+  [['agent:'], false],
+  [['agent:aa'], false],
+])('a credential with the scopes %j reaches agent a: %j', (scopes, reaches) => {
   expect(reachesAgent(scopes ? { scopes } : {}, 'a')).toBe(reaches)
 })
 
-test.each<[readonly string[] | undefined, string, string]>([
+test('a scope is a name of the list, or that of an agent', () => {
+  const good = ['tasks:read', 'tasks:write', 'push', 'operator', 'agent:a', 'agent:a b']
+  expect(good.filter((scope) => !isScope(scope))).toEqual([])
+  expect(['agent:', 'agent', 'Push', '', 'tasks:', 'xagent:a'].filter(isScope)).toEqual([])
+})
+
+test.each<[readonly string[] | undefined, string, string | RegExp]>([
+  [undefined, 'any', 'any'],
   [undefined, '', ''],
-  [undefined, 'x', 'x'],
   [['a'], 'a', 'a'],
   [['a'], '', 'a'],
   [['a', 'a'], '', 'a'],
   [['a', ''], '', ''],
   [['a', 'b'], 'b', 'b'],
-])('a credential for %j that names %j is in %j', (tenants, named, tenant) => {
-  expect(tenantFor(tenants ? { tenants } : {}, named)).toBe(tenant)
+  [['a'], 'b', /not good for this tenant/],
+  [['a', 'b'], '', /several tenants/],
+  [['a', 'b'], 'c', /not good for this tenant/],
+  [[], '', /not good for this tenant/],
+  [[], 'a', /not good for this tenant/],
+])('credentials for the tenants %j are good in %j: %s', (tenants, named, expected) => {
+  const find = () => tenantFor(tenants ? { tenants } : {}, named)
+  if (typeof expected === 'string') expect(find()).toBe(expected)
+  else
+    expect(find).toThrow(
+      expect.objectContaining({ code: 'forbidden', message: expect.stringMatching(expected) }),
+    )
 })
 
-test.each<[readonly string[], string, string]>([
-  [['a'], 'b', 'not good for this tenant'],
-  [[], '', 'not good for this tenant'],
-  [['a', 'b'], '', 'good for several tenants'],
-  [['a', 'b'], 'c', 'not good for this tenant'],
-])('a credential for %j may not be in %j', (tenants, named, words) => {
-  expect(() => tenantFor({ tenants }, named)).toThrow(words)
-})
-
-test('a share is a user’s, else that of an address, else nobody’s', () => {
+test('limits count against the user, else against the address, else against nobody', () => {
   expect(principalOf({ auth: { userId: 'a' }, client: 'b' })).toBe('user a')
   expect(principalOf({ auth: { userId: '' }, client: 'b' })).toBe('address b')
-  expect(principalOf({ client: 'b' })).toBe('address b')
-  expect(principalOf({})).toBe('')
+  expect(principalOf({ client: 'a' })).toBe('address a')
+  expect(principalOf({ auth: { userId: '' } })).toBe('')
 })
 
-test('who reads the words of errors is an operator, or anyone where only this machine can call', () => {
-  const auth = { userId: '' }
-  expect(mayExplain({ auth })).toBe(false)
+test('whoever can call where only this machine can may read the words of errors', () => {
+  const auth = { userId: 'u', scopes: ['push'] }
   expect(mayExplain({ auth, isLocal: true })).toBe(true)
-  expect(mayExplain({ auth: { userId: 'o', scopes: ['operator'] } })).toBe(true)
+  expect(mayExplain({ auth })).toBe(false)
+  expect(mayExplain({ auth: { ...auth, scopes: ['operator'] } })).toBe(true)
+  expect(mayExplain({ auth: { userId: 'u' } })).toBe(false)
 })

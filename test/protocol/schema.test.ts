@@ -495,3 +495,216 @@ describe('what a client receives', () => {
     })
   })
 })
+
+describe('single values', () => {
+  const list = (params: object) => parseRequest('ListTasks', params)
+
+  test.each([
+    ['2025-01-31T10:20:30.123Z', '2025-01-31T10:20:30.123Z'],
+    ['2024-02-29T00:00:00.000Z', '2024-02-29T00:00:00.000Z'],
+    ['2025-04-30T23:59:59.999Z', '2025-04-30T23:59:59.999Z'],
+    ['2025-01-31T10:20:30Z', '2025-01-31T10:20:30.000Z'],
+    ['2025-01-31T10:20:30.5', '2025-01-31T10:20:30.500Z'],
+    ['2025-01-31T10:20:30.123456Z', '2025-01-31T10:20:30.123Z'],
+    ['2025-01-31T10:20', '2025-01-31T10:20:00.000Z'],
+    ['2025-01-31', '2025-01-31T00:00:00.000Z'],
+    ['2025-01-31T10:20:30+02:30', '2025-01-31T07:50:30.000Z'],
+    ['2025-12-31T23:00-05:00', '2026-01-01T04:00:00.000Z'],
+    ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z'],
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+    ['0', '1970-01-01T00:00:00.000Z'],
+    [1_700_000_000_123, '2023-11-14T22:13:20.123Z'],
+    ['1700000000123', '2023-11-14T22:13:20.123Z'],
+  ])('the moment %j is %s', (statusTimestampAfter, moment) => {
+    expect(list({ statusTimestampAfter })).toEqual({ statusTimestampAfter: moment })
+  })
+
+  test.each([
+    '2025-02-29T00:00:00.000Z',
+    '2025-04-31T00:00:00.000Z',
+    '1900-02-29T00:00:00Z',
+    '2025-13-01',
+    '2025-00-10',
+    '2025-01-00',
+    '2025-01-32',
+    '2025-01-31T24:00:00Z',
+    '2025-01-31T10:60:00Z',
+    '2025-01-31T10:20:60Z',
+    '2025-01-31T10:20:30+24:00',
+    '2025-01-31T10:20:30+0200',
+    '2025-01-31 10:20:30Z',
+    '2025-01-31Z',
+    '2025-1-31',
+    '-1',
+    '1.5',
+    ' 2025-01-31',
+    '2025-01-31T10:20:30Z\n',
+    '',
+    true,
+  ])('%j is no moment', (statusTimestampAfter) => {
+    const error = faultOf(() => list({ statusTimestampAfter }))
+    expect(fields(error)).toEqual(['statusTimestampAfter'])
+    expect(error.code).toBe('invalidParams')
+  })
+
+  test.each([
+    [{ pageSize: 1 }, { pageSize: 1 }],
+    [{ pageSize: 100 }, { pageSize: 100 }],
+    [{ pageSize: '7' }, { pageSize: 7 }],
+    [{ historyLength: 0 }, { historyLength: 0 }],
+    [{ historyLength: '0' }, { historyLength: 0 }],
+    [{ historyLength: 2_147_483_647 }, { historyLength: 2_147_483_647 }],
+    [{ includeArtifacts: false }, { includeArtifacts: false }],
+  ])('%j is read as %j', (params, request) => {
+    expect(list(params)).toEqual(request)
+  })
+
+  test.each([
+    [{ pageSize: 0 }, 'pageSize: must be between 1 and 100'],
+    [{ pageSize: 101 }, 'pageSize: must be between 1 and 100'],
+    [{ pageSize: 1.5 }, 'pageSize: must be a whole number'],
+    [{ pageSize: '1.5' }, 'pageSize: must be a whole number'],
+    [{ pageSize: '' }, 'pageSize: must be a whole number'],
+    [{ pageSize: ' 7' }, 'pageSize: must be a whole number'],
+    [{ pageSize: [7] }, 'pageSize: must be a whole number'],
+    [{ historyLength: -1 }, 'historyLength: must be between 0 and 2147483647'],
+    [{ historyLength: 2_147_483_648 }, 'historyLength: must be between 0 and 2147483647'],
+    [{ historyLength: '-1' }, 'historyLength: must be between 0 and 2147483647'],
+    [{ includeArtifacts: 0 }, 'includeArtifacts: must be true or false'],
+    [{ status: 9 }, /^status: must be one of TASK_STATE_SUBMITTED/],
+    [{ status: -1 }, /^status: must be one of/],
+    [{ status: 'working' }, /^status: must be one of/],
+    [{ contextId: 7, pageToken: 7 }, 'contextId: must be a string (and 1 more)'],
+    ['params', 'The request must be an object'],
+  ])('%j is refused: %s', (params, message) => {
+    const error = faultOf(() => parseRequest('ListTasks', params))
+    if (typeof message === 'string') expect(error.message).toBe(message)
+    else expect(error.message).toMatch(message)
+  })
+
+  test.each(['A', 'Q=', 'QQQQQ', 'Q===', 'QQ==QQ==', '*AAA', 'QQ== '])('%j is no base64', (raw) => {
+    const error = faultOf(() => send({ ...hello, parts: [{ raw }] }))
+    expect(error.message).toContain('base64')
+  })
+
+  test.each([
+    ['QQ=', 'QQ=='],
+    ['QUI', 'QUI='],
+    ['_-__', '/+//'],
+    ['QUJD', 'QUJD'],
+  ])('the base64 %j is %j', (raw, canonical) => {
+    expect(send({ ...hello, parts: [{ raw }] })).toMatchObject({
+      message: { parts: [{ raw: canonical }] },
+    })
+  })
+
+  test.each([
+    ['\u001f', true],
+    [' ', false],
+    ['~', false],
+    ['\u007f', true],
+    ['\u0080', true],
+    ['\u009f', true],
+    ['\u00a0', false],
+    ['ü', false],
+  ])('an id with the character %j steers a terminal: %j', (character, steers) => {
+    const get = () => parseRequest('GetTask', { id: `a${character}b` })
+    if (steers) expect(faultOf(get).message).toContain('control characters')
+    else expect(get()).toEqual({ id: `a${character}b` })
+  })
+
+  test('free JSON is JSON: finite numbers, and nothing that only a program has', () => {
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1n, Symbol('s'), () => 1])
+      expect(fields(faultOf(() => send({ ...hello, metadata: { list: [value] } })))).toEqual([
+        'message.metadata',
+      ])
+    const odd = { a: undefined, b: [0, -1.5, '', false, null] }
+    expect(send({ ...hello, metadata: odd })).toEqual({ message: { ...hello, metadata: odd } })
+  })
+
+  test('a copy has what came before and after the first difference, and the input stays', () => {
+    const text = { text: 'a' }
+    const message = { messageId: 'm', extra: 1, role: 1, parts: [text, { raw: 'QQ' }, text] }
+    const before = structuredClone(message)
+    expect(send(message)).toEqual({
+      message: { messageId: 'm', role: 'ROLE_USER', parts: [text, { raw: 'QQ==' }, text] },
+    })
+    expect(message).toEqual(before)
+    const polluted = JSON.parse(
+      '{"a":{"x":1,"__proto__":{"y":1}},"list":[1,{"__proto__":1,"z":2},3]}',
+    )
+    const clean = { a: { x: 1 }, list: [1, { z: 2 }, 3] }
+    expect(send({ ...hello, metadata: polluted })).toEqual({
+      message: { ...hello, metadata: clean },
+    })
+    expect(JSON.stringify(polluted)).toContain('__proto__')
+  })
+})
+
+describe('what of an answer is at fault', () => {
+  test.each<[string, () => unknown, string]>([
+    [
+      'is named with its place',
+      () => parseTask({ id: 't', contextId: 'c', status: {} }),
+      "The agent's answer is not valid: status.state: is required",
+    ],
+    [
+      'is the whole of it',
+      () => parseMessage(7),
+      "The agent's answer is not valid: it must be an object",
+    ],
+    [
+      'is every member that is not there',
+      () => parseMessage({}),
+      "The agent's answer is not valid: messageId: is required (and 2 more)",
+    ],
+    [
+      'is that it has no member',
+      () => parseStreamResponse({}),
+      "The agent's answer is not valid: it exactly one of task, message, statusUpdate, artifactUpdate is expected, found none",
+    ],
+  ])('%s', (_what, parse, message) => {
+    const error = faultOf(parse)
+    expect(error.code).toBe('invalidAgentResponse')
+    expect(error.message).toBe(message)
+  })
+
+  test('is told twice where it is in two places, and once where it is in one', () => {
+    const parts = [{ text: 1 }, { text: 1 }, {}, {}]
+    const error = faultOf(() => parseMessage({ ...hello, parts }))
+    expect(fields(error)).toEqual(['parts[0].text', 'parts[1].text', 'parts[2]', 'parts[3]'])
+  })
+})
+
+test('limits: what is at the limit passes, what is beyond it is named', () => {
+  const limits = { maxDepth: 3, maxParts: 2, maxMetadataKeys: 4 }
+  const check = (message: object, metadata?: object) =>
+    parseRequest(
+      'SendMessage',
+      { message: { ...hello, ...message }, ...(metadata && { metadata }) },
+      limits,
+    )
+  const part = { text: 'a' }
+  check({ parts: [part, part] })
+  expect(fields(faultOf(() => check({ parts: [part, part, part] })))).toEqual(['message.parts'])
+  check({ metadata: { a: { b: 1 } }, parts: [{ ...part, metadata: { c: 1 } }] }, { d: 1 })
+  check({ metadata: { a: [[1]] } })
+  const tooMany: readonly [object, object | undefined, string][] = [
+    [{ metadata: { a: { b: 1, c: 1, d: 1 }, e: 1 } }, undefined, 'message.metadata'],
+    [{ metadata: { a: [{ b: 1 }, { c: 1 }, { d: 1 }], e: 1 } }, undefined, 'message.metadata'],
+    [
+      { parts: [{ ...part, metadata: { a: 1, b: 1, c: 1, d: 1, e: 1 } }] },
+      undefined,
+      'message.parts[0].metadata',
+    ],
+    [{ metadata: { a: 1, b: 1, c: 1, d: 1 } }, { e: 1 }, 'metadata'],
+    [{ metadata: { a: [[[1]]] } }, undefined, 'message.metadata'],
+    [{ parts: [part, { data: [[[[1]]]] }] }, undefined, 'message.parts[1].data'],
+    [{ parts: [{ ...part, metadata: { a: [[[1]]] } }] }, undefined, 'message.parts[0].metadata'],
+    [{}, { a: [[[1]]] }, 'metadata'],
+  ]
+  for (const [message, metadata, field] of tooMany)
+    expect(fields(faultOf(() => check(message, metadata)))).toEqual([field])
+  expect(faultOf(() => check({ metadata: { a: [[[1]]] } })).code).toBe('invalidMessage')
+  expect(faultOf(() => check({}, { a: [[[1]]] })).code).toBe('invalidParams')
+})

@@ -33,13 +33,15 @@ describe('a copy', () => {
   })
 
   test('goes on where it was interrupted, and copies nothing twice', async () => {
-    const { source, target, copy } = createPair()
+    const { source, target, copy, commits } = createPair()
     await source.commit([keyed('a', 'k'), write('b', { records: 4, second: 1 })])
     await copy()
     await source.commit([write('b', { records: 3, expectedVersion: 4, second: 2 })])
     await source.commit([letters('a'), letter('one', 'a', 'gone', 1)].flat())
     expect(await copy()).toEqual({ tasks: 2, total: 2, copied: 1 })
+    const before = commits.length
     expect(await copy()).toEqual({ tasks: 2, total: 2, copied: 0 })
+    expect(commits.length).toBe(before)
     expect(await target.records('b', 0)).toEqual(await source.records('b', 0))
     expect(await target.deadLetters()).toEqual(await source.deadLetters())
   })
