@@ -282,6 +282,65 @@ describe('a signed card', () => {
     )
   })
 
+  test('keeps the signatures that it had, and its own come after them', async () => {
+    const before = { protected: 'p', signature: 's' }
+    const signed = await signCard({ ...card, signatures: [before] }, secret, header)
+    expect(signed.signatures?.[0]).toEqual(before)
+    const verdicts = await verifyCard(signed, { keys: trusted })
+    expect(verdicts.map(({ valid }) => valid)).toEqual([false, true, true])
+  })
+
+  test('is looked at up to its sixteenth signature', async () => {
+    const { signatures = [] } = await signCard(card, secret, header)
+    const [held] = signatures
+    const wrong = { protected: held?.protected ?? '', signature: 'AAAA' }
+    const behind = (count: number) =>
+      requireSignature(
+        { ...card, signatures: [...Array(count).fill(wrong), held] },
+        { keys: trusted },
+      )
+    await expect(behind(15)).resolves.toBeUndefined()
+    await expect(behind(16)).rejects.toThrow('No signature holds')
+  })
+
+  test('is refused with the reason of each signature', async () => {
+    const { signatures = [] } = await signCard(card, secret, header)
+    const [held] = signatures
+    const reasons = {
+      'a signature is not an object': 7,
+      'a signature lacks its protected header or value': { protected: held?.protected },
+      'the algorithm is not allowed': { protected: 'AAAA', signature: 'AAAA' },
+      'the key is not named': {
+        protected: Buffer.from('{"alg":"ES256","kid":""}').toString('base64url'),
+        signature: 'AAAA',
+      },
+      'the card does not match the signature of key-1': { ...held, signature: 'AAAA' },
+    }
+    const bad = { ...card, signatures: Object.values(reasons) }
+    await expect(requireSignature(bad, { keys: trusted })).rejects.toMatchObject({
+      code: 'invalidAgentResponse',
+      message: `No signature holds: ${Object.keys(reasons).join('; ')}`,
+    })
+  })
+
+  test('shows its resolver the algorithm, the key and where that is, and nothing else', async () => {
+    const seen: unknown[] = []
+    const resolve = async (asked: unknown): Promise<undefined> => {
+      seen.push(asked)
+      return undefined
+    }
+    const jku = 'https://keys.example/set.json'
+    await verifyCard(await signCard(card, secret, { ...header, jku }), { resolve })
+    await verifyCard(await signCard(card, secret, header), { resolve })
+    expect(seen).toEqual([
+      ...[
+        { ...header, jku },
+        { ...header, jku },
+      ],
+      ...[header, header],
+    ])
+  })
+
   test('is refused when it is not signed at all', async () => {
     await expect(requireSignature(card, { keys: trusted })).rejects.toThrow(A2AError)
     await expect(requireSignature('no card', { keys: trusted })).rejects.toThrow('not signed')

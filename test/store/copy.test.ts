@@ -107,10 +107,12 @@ describe('a copy', () => {
 
   test('leaves a webhook where it was, whatever was given up', async () => {
     const { source, target, copy } = createPair()
+    const place = { taskId: 't', configId: 'a', attempts: 1, reason: 'no', at: at(0) }
+    const deadLetter = { ...place, id: 'later', seq: 4 }
     await source.commit([
       write('t', { records: 5 }),
       { type: 'pushConfig', record: pushConfig('t', 'a', 2) },
-      letter('later', 't', 'a', 2),
+      { type: 'cursor', taskId: 't', id: 'a', cursor: 2, deadLetter },
     ])
     await copy()
     expect(await target.pushConfigs('t')).toEqual([pushConfig('t', 'a', 2)])
