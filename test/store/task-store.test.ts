@@ -287,14 +287,14 @@ describe('the values of a context in a custom store', () => {
     const custom = createMapStore()
     // A store that does not filter gives all of its tasks.
     const careless: TaskStore = { ...custom, list: () => custom.list() }
-    await fromTaskStore(careless, { scope }).commit([first, value('k', 1)])
+    await fromTaskStore(careless, { scope }).commit([first, value('k', 1), value('stays', 1)])
     const next = fromTaskStore(careless, { scope })
     await next.get('t')
     await next.commit([value('k', 2)])
     await next.commit([value('k', 3), write('other', { contextId: 'd' })])
     const elsewhere: Write = { type: 'contextValue', scope, contextId: 'd', key: 'k', value: 4 }
     for (let i = 0; i < 9; i += 1) await next.commit([elsewhere])
-    expect(await valuesIn(careless)).toEqual({ k: 3 })
+    expect(await valuesIn(careless)).toEqual({ k: 3, stays: 1 })
   })
 
   test('go with the task as the custom store has it, whatever another program changed', async () => {

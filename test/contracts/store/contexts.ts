@@ -58,6 +58,20 @@ export function describeContexts(under: StoreUnderTest): void {
       expect(await values('d')).toEqual({ k: 2 })
     })
 
+    test('stay while another task of their context does, and go with those of one caller alone', async () => {
+      const { store } = under
+      const [other = scope] = otherScopes
+      const theirs = { ...value('k', 'theirs'), scope: other }
+      await store.commit([
+        write('mine', { contextId: 'c' }),
+        write('theirs', { contextId: 'c', scope: other }),
+        ...[value('k', 'mine'), theirs],
+      ])
+      await store.commit([{ type: 'deleteTask', id: 'mine' }])
+      expect(await values()).toEqual({})
+      expect(await values('c', other)).toEqual({ k: 'theirs' })
+    })
+
     test('given out are not changed by what is written later', async () => {
       const { store } = under
       await store.commit([write('t', { contextId: 'c' }), value('k', 1)])

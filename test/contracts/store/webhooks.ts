@@ -129,7 +129,47 @@ export function describeWebhooks(under: StoreUnderTest): void {
     })
   })
 
+  describe('deliveries', () => {
+    test('of one task are taken on alone, oldest first', async () => {
+      const { store } = under
+      const of = async (taskId?: string) =>
+        (await store.claimDeliveries(taskId)).map(({ taskId, id }) => `${taskId} ${id}`)
+      await store.commit([write('u', { records: 2 }), write('t', { records: 2 }), write('seen')])
+      const records = [
+        ...[pushConfig('t', 'b'), pushConfig('u', 'a', 1), pushConfig('t', 'a', 1)],
+        ...[pushConfig('t', 'done', 2), pushConfig('seen', 'a', 1)],
+      ]
+      for (const record of records) await store.commit([{ type: 'pushConfig', record }])
+      expect(await of('t')).toEqual(['t b', 't a'])
+      expect(await of('u')).toEqual(['u a'])
+      expect(await of('seen')).toEqual([])
+      expect(await of('nobody')).toEqual([])
+    })
+  })
+
   describe('dead letters', () => {
+    test('outlive their webhook, and are replaced by one of the same id', async () => {
+      const { store } = under
+      await store.commit([write('t'), { type: 'pushConfig', record: pushConfig('t', 'a') }])
+      await store.commit([cursor(1, letter('l', 1))])
+      await store.commit([cursor(1, { ...letter('l', 1), attempts: 9 })])
+      await store.commit([{ type: 'deletePushConfig', taskId: 't', id: 'a' }])
+      expect(await store.deadLetters()).toEqual([{ ...letter('l', 1), attempts: 9 }])
+      expect(await store.deadLetters(9, scope)).toHaveLength(1)
+    })
+
+    test('of a deleted task go, and those of others stay', async () => {
+      const { store } = under
+      for (const taskId of ['t', 'u']) {
+        await store.commit([write(taskId), { type: 'pushConfig', record: pushConfig(taskId, 'a') }])
+        const deadLetter = { ...letter(taskId, 1), taskId }
+        await store.commit([{ type: 'cursor', taskId, id: 'a', cursor: 1, deadLetter }])
+      }
+      await store.commit([{ type: 'deleteTask', id: 't' }])
+      expect((await store.deadLetters()).map(({ id }) => id)).toEqual(['u'])
+      expect(await store.pushConfigs('u')).toHaveLength(1)
+    })
+
     test('are read newest first, up to a limit, and can be taken away', async () => {
       const { store } = under
       await store.commit([write('t'), { type: 'pushConfig', record: pushConfig('t', 'a') }])
