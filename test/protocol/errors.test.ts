@@ -331,6 +331,12 @@ describe('the cause of a failure', () => {
     expect(of(thrown).cause).toBe(cause)
   })
 
+  test('is found through many teams', () => {
+    let thrown = new Error('own')
+    for (let i = 0; i < 12; i += 1) thrown = new MemberFailed({ ...place, member: `m${i}` }, thrown)
+    expect(of(thrown)).toMatchObject({ words: ['own'], member: 'm0' })
+  })
+
   test('has the words of the member that failed alone', () => {
     const thrown = new Error('around', { cause: new MemberFailed(place, new Error('own')) })
     expect(of(thrown)).toEqual({ cause: 'agentThrew', words: ['own'], ...place })

@@ -641,6 +641,14 @@ describe('single values', () => {
   })
 })
 
+test('a message at fault is one, whatever else of the request is', () => {
+  const error = faultOf(() =>
+    parseRequest('SendMessage', { tenant: 7, message: { ...hello, role: 7 } }),
+  )
+  expect(fields(error)).toEqual(['tenant', 'message.role'])
+  expect(error.code).toBe('invalidMessage')
+})
+
 describe('what of an answer is at fault', () => {
   test.each<[string, () => unknown, string]>([
     [
@@ -689,6 +697,7 @@ test('limits: what is at the limit passes, what is beyond it is named', () => {
   expect(fields(faultOf(() => check({ parts: [part, part, part] })))).toEqual(['message.parts'])
   check({ metadata: { a: { b: 1 } }, parts: [{ ...part, metadata: { c: 1 } }] }, { d: 1 })
   check({ metadata: { a: [[1]] } })
+  check({ metadata: { a: [1, 2, 3, 4, 5, 6, { b: 1 }], c: null, d: '' } })
   const tooMany: readonly [object, object | undefined, string][] = [
     [{ metadata: { a: { b: 1, c: 1, d: 1 }, e: 1 } }, undefined, 'message.metadata'],
     [{ metadata: { a: [{ b: 1 }, { c: 1 }, { d: 1 }], e: 1 } }, undefined, 'message.metadata'],
@@ -698,6 +707,11 @@ test('limits: what is at the limit passes, what is beyond it is named', () => {
       'message.parts[0].metadata',
     ],
     [{ metadata: { a: 1, b: 1, c: 1, d: 1 } }, { e: 1 }, 'metadata'],
+    [
+      { metadata: { a: 1, b: 1, c: 1, d: 1, e: 1 }, parts: [{ ...part, metadata: { f: 1 } }] },
+      { g: 1 },
+      'message.metadata',
+    ],
     [{ metadata: { a: [[[1]]] } }, undefined, 'message.metadata'],
     [{ parts: [part, { data: [[[[1]]]] }] }, undefined, 'message.parts[1].data'],
     [{ parts: [{ ...part, metadata: { a: [[[1]]] } }] }, undefined, 'message.parts[0].metadata'],

@@ -168,7 +168,7 @@ describe('a task that a program beside the server works on', () => {
     const custom = createMapStore()
     const before = fromTaskStore(custom, { scope })
     await before.commit([left, write('ours', { state })])
-    await custom.update({ ...changed, metadata: (await custom.get('t'))?.metadata ?? {} })
+    await custom.update(changed)
     await before.get('t')
     const after = fromTaskStore(custom, { scope })
     expect((await after.claim()).map(({ id }) => id)).toEqual(['ours'])
@@ -204,6 +204,14 @@ describe('the tasks of a custom store', () => {
     const after = fromTaskStore(custom, { scope })
     expect((await after.get('bare', theirs))?.task).toEqual(bare)
     expect((await after.get('mine', scope))?.task).toEqual(write('mine').task)
+  })
+
+  test('get nothing from a store that is closed', async () => {
+    const custom = createMapStore()
+    const store = fromTaskStore(custom)
+    await store.close()
+    await expect(store.commit([write('t')])).rejects.toThrow('closed')
+    expect(await custom.get('t')).toBeUndefined()
   })
 
   test('take writes of all kinds before they were read', async () => {
@@ -305,7 +313,8 @@ describe('the values of a context in a custom store', () => {
     const changed = { ...(done.task ?? fail()), metadata: { changed: true } }
     await custom.update(changed)
     await store.commit([value('k', 1)])
-    expect((await custom.get('t'))?.metadata).toMatchObject({ changed: true })
+    const { metadata = {} } = (await custom.get('t')) ?? {}
+    expect(Object.keys(metadata)).toEqual(['changed', 'urn:corral:store:values'])
     expect(await valuesIn(custom)).toEqual({ k: 1 })
   })
 

@@ -58,6 +58,19 @@ export function describeFaults(under: StoreUnderTest): void {
     expect(store.health()).toEqual({ writable: true })
   })
 
+  test('a value of a context that is too large is refused alone', async () => {
+    const store = await under.open({ maxTaskBytes: 100_000 })
+    const place = { type: 'contextValue', scope, contextId: 'c' } as const
+    const results = await store.commit([
+      write('t', { contextId: 'c' }),
+      { ...place, key: 'large', value: 'x'.repeat(110_000) },
+      { ...place, key: 'small', value: 'x'.repeat(90_000) },
+    ])
+    const refused = { refused: expect.stringContaining('100000 bytes') }
+    expect(results).toEqual([{ version: 1 }, refused, { version: 0 }])
+    expect([...(await store.contextValues(scope, 'c')).keys()]).toEqual(['small'])
+  })
+
   describe('a commit that is refused as a whole', () => {
     test('has stored nothing, and can be made again', async () => {
       const store = faulty(under.store, { fault: only(1, 'refuse') })
