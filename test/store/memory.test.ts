@@ -261,6 +261,34 @@ describe('a memory store', () => {
     expect(await kept(store, 'bob')).toHaveLength(5)
   })
 
+  test('takes from whoever keeps most at each moment, whoever left meanwhile', async () => {
+    const store = createMemoryStore({ maxTasks: 120 })
+    let seed = 1
+    const random = (below: number): number => {
+      seed = (seed * 48_271) % 2_147_483_647
+      return seed % below
+    }
+    const sizes = new Map<string, number>()
+    for (let round = 0; round < 900; round += 1) {
+      const principal = `p${(random(30) * random(30)) >> 5} `
+      const leaves = random(12) === 0
+      const gone = leaves ? await kept(store, principal) : []
+      await store.commit(
+        leaves
+          ? gone.map((id) => ({ type: 'deleteTask', id }))
+          : [{ ...write(`${principal}${round}`, { second: round }), principal }],
+      )
+      sizes.set(principal, leaves ? 0 : (sizes.get(principal) ?? 0) + 1)
+      const most = Math.max(...sizes.values())
+      const total = [...sizes.values()].reduce((sum, size) => sum + size, 0)
+      const left = await kept(store, 'p')
+      const sizeOf = (name: string) => left.filter((id) => id.startsWith(name)).length
+      const lost = [...sizes].filter(([name, size]) => size !== sizeOf(name))
+      expect(lost.map(([, size]) => size)).toEqual(total > 120 ? [most] : [])
+      for (const [name, size] of lost) sizes.set(name, size - 1)
+    }
+  })
+
   test('counts tasks without a principal in the share of their owner', async () => {
     const store = createMemoryStore({ maxTasks: 4 })
     const of = (owner: string, i: number) =>

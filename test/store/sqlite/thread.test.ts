@@ -77,6 +77,7 @@ describe('a group of commits', () => {
       thread.answer({ ok: [{ version: 1 }] })
       await behind
       group.recovered()
+      expect(group.health()).toEqual(damaged)
       group.damaged('another reason')
       expect(group.health()).toEqual(damaged)
       await expect(group.commit([write('c')])).rejects.toThrow('damaged')
