@@ -146,8 +146,8 @@ describe('a rendered card', () => {
   })
 
   test('shows what its server says of itself, which wins where both name a scheme', () => {
-    const own = { apiKeySecurityScheme: { location: 'header', name: 'own' } }
-    const common = { apiKeySecurityScheme: { location: 'query', name: 'common' } }
+    const own = { apiKeySecurityScheme: { location: 'header', name: 'own' } } as const
+    const common = { apiKeySecurityScheme: { location: 'query', name: 'common' } } as const
     const signatures = [{ protected: 'p', signature: 's' }]
     const card = renderCard(
       { ...info, details: { securitySchemes: { both: own, agent: own } } },
