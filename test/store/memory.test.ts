@@ -289,6 +289,14 @@ describe('a memory store', () => {
     }
   })
 
+  test('has room for another task where one was deleted', async () => {
+    const store = createMemoryStore({ maxTasks: 3 })
+    for (const [i, id] of ['a', 'b', 'c'].entries()) await store.commit([write(id, { second: i })])
+    await store.commit([{ type: 'deleteTask', id: 'c' }])
+    await store.commit([write('d', { second: 4 })])
+    expect(await kept(store, '')).toEqual(['d', 'b', 'a'])
+  })
+
   test('counts tasks without a principal in the share of their owner', async () => {
     const store = createMemoryStore({ maxTasks: 4 })
     const of = (owner: string, i: number) =>
