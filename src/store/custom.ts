@@ -243,11 +243,21 @@ class MirroredStore {
   /** Writes the values of a context with its last task. */
   async #settle({ scope, contextId }: ContextOfScope): Promise<void> {
     const filter = { scope, contextId, limit: 1, artifacts: false }
-    const { tasks: page } = await this.#memory.list(filter)
+    const { tasks: known } = await this.#memory.list(filter)
+    // After a restart memory has no task of the context until one is read.
+    const page = known.length > 0 ? known : await this.#newest(filter)
     const last = page[0]?.head
     // As the custom store has it: another program may have changed it.
     const found = last && (await this.tasks.get(last.id))
     if (found) await this.#put(found.task, last, false)
+  }
+
+  /** The newest tasks of a context in the custom store. */
+  async #newest(
+    filter: TaskListFilter & { readonly contextId: string },
+  ): Promise<TaskPage['tasks']> {
+    const found = (await this.tasks.list(filter.contextId)).filter(isIn(filter))
+    return (await pageOf(found, filter)).tasks
   }
 
   async #loadValues({ scope, contextId }: ContextOfScope): Promise<ContextMap> {

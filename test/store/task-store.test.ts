@@ -297,7 +297,6 @@ describe('the values of a context in a custom store', () => {
     const careless: TaskStore = { ...custom, list: () => custom.list() }
     await fromTaskStore(careless, { scope }).commit([first, value('k', 1), value('stays', 1)])
     const next = fromTaskStore(careless, { scope })
-    await next.get('t')
     await next.commit([value('k', 2)])
     await next.commit([value('k', 3), write('other', { contextId: 'd' })])
     const elsewhere: Write = { type: 'contextValue', scope, contextId: 'd', key: 'k', value: 4 }
