@@ -15,7 +15,7 @@ import {
 import { serve } from 'corral/server'
 
 async function measure(agent: ReturnType<typeof createIdleAgent>): Promise<EvalResults> {
-  const listening = await serve(agent, { port: 0 })
+  const listening = await serve(agent, { port: 0, signals: false })
   try {
     return await runEvaluation({
       agent: { endpoint: listening.url },

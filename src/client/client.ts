@@ -88,13 +88,14 @@ export class A2AClient {
    * (its task is `TASK_STATE_INPUT_REQUIRED`), send yours with the `taskId`.
    * @throws A2AError `taskFailed` or `taskCanceled` where the task did not complete.
    */
-  send(input: Sendable, options: SendOptions & FollowOptions = {}): Promise<ClientAnswer> {
+  async send(input: Sendable, options: SendOptions & FollowOptions = {}): Promise<ClientAnswer> {
     return answerOf(this.stream(input, options))
   }
 
   /**
-   * Sends a message and gives the events of what comes of it as they come, each once and in order, until the task ends or asks
-   * for input: a lost stream is resumed, and an agent that does not stream is polled. Leaving the loop does not end the task.
+   * Sends a message once the first event is asked for, and yields the events of its task as they arrive, each once and in order,
+   * until the task ends or asks for input. A lost stream is resumed; an agent that does not stream is polled. A task that waits
+   * for a login is waited for: pass a `signal` to stop. Leaving the loop does not end the task.
    */
   stream(
     input: Sendable,

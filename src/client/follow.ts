@@ -563,7 +563,7 @@ export interface ClientAnswer {
   readonly text: string
   /** The task as it is now; absent where the agent answered with a message alone. */
   readonly task?: Task
-  /** That message. */
+  /** The message, where the agent answered without a task. */
   readonly message?: Message
 }
 
@@ -593,7 +593,8 @@ function answerText(task: Task): string {
   const { state, message } = task.status
   const words = message ? textOf(message.parts) : ''
   if (state === 'TASK_STATE_COMPLETED') return readableText(answerParts(task))
-  if (state === 'TASK_STATE_INPUT_REQUIRED') return words || textOf(answerParts(task))
+  if (state === 'TASK_STATE_INPUT_REQUIRED')
+    return words || readableText(message?.parts ?? []) || readableText(answerParts(task))
   const code = state === 'TASK_STATE_CANCELED' ? 'taskCanceled' : 'taskFailed'
   throw new A2AError(code, words || `Task ${task.id} ended as ${state}`)
 }

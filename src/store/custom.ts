@@ -244,20 +244,18 @@ class MirroredStore {
   async #settle({ scope, contextId }: ContextOfScope): Promise<void> {
     const filter = { scope, contextId, limit: 1, artifacts: false }
     const { tasks: known } = await this.#memory.list(filter)
-    // After a restart memory has no task of the context until one is read.
-    const page = known.length > 0 ? known : await this.#newest(filter)
-    const last = page[0]?.head
-    // As the custom store has it: another program may have changed it.
-    const found = last && (await this.tasks.get(last.id))
-    if (found) await this.#put(found.task, last, false)
+    if (await this.#putAgain(known[0])) return
+    // Memory has no task of the context until one is read, and another program may have deleted the last one.
+    const stored = (await this.tasks.list(contextId)).filter(isIn(filter))
+    const [newest] = (await pageOf(stored, filter)).tasks
+    if (newest) await this.#putAgain(await this.load(newest.head.id))
   }
 
-  /** The newest tasks of a context in the custom store. */
-  async #newest(
-    filter: TaskListFilter & { readonly contextId: string },
-  ): Promise<TaskPage['tasks']> {
-    const found = (await this.tasks.list(filter.contextId)).filter(isIn(filter))
-    return (await pageOf(found, filter)).tasks
+  /** Writes a task as the custom store has it, since another program may have changed it; whether it is there. */
+  async #putAgain(stored: Pick<StoredTask, 'head'> | undefined): Promise<boolean> {
+    const found = stored && (await this.tasks.get(stored.head.id))
+    if (found) await this.#put(found.task, stored.head, false)
+    return found !== undefined
   }
 
   async #loadValues({ scope, contextId }: ContextOfScope): Promise<ContextMap> {

@@ -317,6 +317,27 @@ describe('the values of a context in a custom store', () => {
     expect(await valuesIn(custom)).toEqual({ k: 1 })
   })
 
+  test('go with an earlier task where another program has deleted the last', async () => {
+    const custom = createMapStore()
+    const store = fromTaskStore(custom, { scope })
+    const later = write('later', { contextId: 'c', second: 9 })
+    await store.commit([first, later])
+    await custom.delete('later')
+    await store.commit([value('k', 1)])
+    expect(await valuesIn(custom)).toEqual({ k: 1 })
+    expect((await custom.get('t'))?.history).toEqual(first.task?.history)
+  })
+
+  test('take nothing away from the task that they go with after a restart', async () => {
+    const custom = createMapStore()
+    const done = write('t', { contextId: 'c' })
+    await fromTaskStore(custom, { scope }).commit([done])
+    await fromTaskStore(custom, { scope }).commit([value('k', 1)])
+    expect(done.task?.artifacts).toHaveLength(1)
+    expect((await custom.get('t'))?.artifacts).toEqual(done.task?.artifacts)
+    expect(await valuesIn(custom)).toEqual({ k: 1 })
+  })
+
   test('stay as they were where one is refused', async () => {
     const custom = createMapStore()
     const store = fromTaskStore(custom, { scope, maxTaskBytes: 5_000 })

@@ -26,7 +26,7 @@ import { requireOwn } from '../../eval/results/results.ts'
 import { saveResults } from '../../eval/run/journal.ts'
 import type { Progress } from '../../eval/run/plan.ts'
 import { listEvaluations } from '../../eval/serve.ts'
-import { bearer, createServer, runServer } from '../../server/index.ts'
+import { bearerTokens, createServer, runServer } from '../../server/index.ts'
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import { readUrl, toPrintableLine } from '../../shared/text.ts'
@@ -518,7 +518,7 @@ async function serveCommand(flags: EvalServeFlags): Promise<number> {
   })
   const { port, host, allowUnauthenticated = false } = flags
   const tokens = await readCallers(flags.caller ?? [])
-  const auth = { authenticators: [bearer({ tokens })] }
+  const auth = { authenticators: [bearerTokens({ tokens })] }
   const server = await createServer({ agents: [evaluator], ...(flags.caller && { auth }) })
   const { url, stopped } = await runServer(server, {
     port,

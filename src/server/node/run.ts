@@ -57,6 +57,8 @@ export interface ServeAgentOptions extends Omit<ServerOptions, 'agents'> {
   readonly host?: string
   /** Whether SIGINT and SIGTERM stop it; true if absent. */
   readonly signals?: boolean
+  /** Whether it may start without `auth` where others than this machine reach it; false if absent. */
+  readonly allowUnauthenticated?: boolean
   /** Called when the server is closed, and where it cannot start: close what it was made of here, a store or a team. */
   readonly afterClose?: () => Promise<void>
 }
@@ -68,13 +70,17 @@ const serveOptions: OptionTable<ServeAgentOptions> = {
   port: 'number',
   host: 'string',
   signals: 'boolean',
+  allowUnauthenticated: 'boolean',
   afterClose: 'function',
 }
+
+const openRefusal =
+  'Anyone who reaches this host could call the agent: set auth, or allowUnauthenticated: true'
 
 /**
  * Serves an agent, a team, a function that answers, or several of them, the first at the root: on every wire, until a signal
  * or `close` stops it gracefully. It takes up what an earlier process left in the store.
- * @throws Error that says what to do when the port is taken or not allowed.
+ * @throws Error that says what to do when the port is taken or not allowed, or anyone on the network could call without `auth`.
  */
 export async function serve(
   agents: Agent | AgentFunction | readonly (Agent | AgentFunction)[],
@@ -82,13 +88,21 @@ export async function serve(
 ): Promise<StartedServer> {
   checkArgument('serve', 'what is served', agents, 'array|object|function')
   checkOptions('serve', options, serveOptions)
-  const { port = 3000, host = '127.0.0.1', signals = true, afterClose, ...rest } = options
+  const { port = 3000, host = '127.0.0.1', signals = true, ...others } = options
+  const { allowUnauthenticated = false, afterClose, ...rest } = others
   const { clock, logger } = rest
-  const server = await createServer({ ...rest, agents: [agents].flat() })
+  let server: Server
+  try {
+    server = await createServer({ ...rest, agents: [agents].flat() })
+  } catch (error) {
+    await afterClose?.()
+    throw error
+  }
   return runServer(server, {
     port,
     host,
     signals,
+    ...(!allowUnauthenticated && { openRefusal }),
     ...(afterClose && { afterClose }),
     ...(clock && { clock }),
     ...(logger !== undefined && { logger }),

@@ -1,6 +1,7 @@
 import { connect, createServer as createSocketServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { A2AClient } from '../../../src/client/client.ts'
+import { apiKeyAuthenticator } from '../../../src/server/access/auth.ts'
 import { type RunServerOptions, runServer, serve } from '../../../src/server/node/run.ts'
 import { createServer, type Server } from '../../../src/server/server.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
@@ -183,6 +184,23 @@ describe('serve', () => {
     expect(process.listenerCount('SIGTERM')).toBe(before + 1)
     await close()
     expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+
+  test('calls back where there can be no such server', async () => {
+    const closed: string[] = []
+    const afterClose = async (): Promise<void> => void closed.push('store')
+    const twice = [scripted('hello'), scripted('hello')]
+    await expect(serve(twice, { ...quiet, afterClose })).rejects.toThrow('the id scripted')
+    expect(closed).toEqual(['store'])
+  })
+
+  test('starts without auth beyond this machine only where it is told to', async () => {
+    const open = { ...quiet, host: '0.0.0.0' }
+    await expect(serve(scripted('hello'), open)).rejects.toThrow('allowUnauthenticated: true')
+    const { close } = await serve(scripted('hello'), { ...open, allowUnauthenticated: true })
+    await close()
+    const auth = { authenticators: [apiKeyAuthenticator({ keys: { k: 'anna' } })] }
+    await (await serve(scripted('hello'), { ...open, auth })).close()
   })
 
   test('says which option it does not know', async () => {
