@@ -7,7 +7,7 @@
 interface WalkNode {
   readonly id: string
   readonly kind: string
-  /** Who does the step; absent where it asks no member, and where the node is no step but the member of its id. */
+  /** Who does the step; absent for a step without a member, and for a node that is a member itself. */
   readonly member?: string
   /** Where the step stands among the others. */
   readonly step?: string

@@ -85,7 +85,7 @@ interface RowFacts {
   readonly spellings?: readonly string[]
   /** What a program may give, where its kind does not say it. */
   readonly option?: Kinds
-  /** Set where a program's text must not be empty either. */
+  /** Programs must not give an empty text, as files never may. */
   readonly filled?: true
   /** Set where programs alone may give it. */
   readonly inCode?: true

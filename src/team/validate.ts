@@ -78,7 +78,7 @@ function nearestId(
   return known && nearest(String(valueAt(team.config, path)), known)
 }
 
-/** The ids that may stand where an error of an id is; undefined for another error. */
+/** The ids that are allowed where an id is wrong; undefined for another error. */
 export function idsFor(
   fault: TeamFault,
   { config, manager }: Pick<HasMembers, 'config' | 'manager'>,

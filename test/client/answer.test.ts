@@ -39,6 +39,16 @@ test('send gives the question of an agent that asks, and the next message is the
   expect(await client.send('two days', { taskId })).toMatchObject({ text: 'Booked: two days' })
 })
 
+test('send gives a question that is data alone as JSON', async () => {
+  const message = { messageId: 'm1', role: 'ROLE_AGENT', parts: [{ data: { days: '?' } }] } as const
+  const status = { state: 'TASK_STATE_INPUT_REQUIRED', message } as const
+  const agent = await serveAgent(
+    { SendMessage: () => ({ task: { id: 't', contextId: 'c', status } }) },
+    { capabilities: {} },
+  )
+  expect((await new A2AClient(agent.url).send('hi')).text).toBe('{"days":"?"}')
+})
+
 test('send gives a message alone where the agent answers with one', async () => {
   const message = { messageId: 'm1', role: 'ROLE_AGENT', parts: [{ text: 'Hello' }] } as const
   const agent = await serveAgent({ SendMessage: () => ({ message }) }, { capabilities: {} })

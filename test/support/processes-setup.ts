@@ -25,8 +25,12 @@ export async function teardown(): Promise<void> {
   for (; left.length > 0 && performance.now() < end; left = processesWith(mark)) await sleep(50)
   for (const { id, command } of left) {
     console.error(`The tests left a process behind: ${id} ${command}`)
-    process.kill(id, 'SIGKILL')
     process.exitCode = 1
+    try {
+      process.kill(id, 'SIGKILL')
+    } catch {
+      // It has ended since.
+    }
   }
 }
 

@@ -424,7 +424,7 @@ function inStep(step: Fields, path: readonly PropertyKey[]): readonly Unplaced[]
   const kind = stepKinds.find((key) => step[key] !== undefined)
   const row = kind === undefined ? undefined : rowsByKind.get(kind)
   if (!kind || !row || !('remedy' in row)) return []
-  // Guards there are refused.
+  // `guards` beside such a step is already an error.
   const own = callKeys
     .filter((key) => key !== 'guards' && step[key] !== undefined)
     .map((key) => ({

@@ -133,7 +133,7 @@ export interface ServerAuthConfig {
   }
 }
 
-/** The same as the file has it. */
+/** `[server.auth]` as it is written in the file. */
 interface AuthTable extends Omit<ServerAuthConfig, 'apiKeys' | 'bearerTokens'> {
   readonly apiKeys?: readonly ({ readonly key: string } & Granted)[]
   readonly bearerTokens?: readonly ({ readonly token: string } & Granted)[]

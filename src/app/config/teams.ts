@@ -186,7 +186,7 @@ const teamTable = z.strictObject({
 export const teamSchema: z.ZodType<TeamConfig> = teamTable.transform(
   (table, context): TeamConfig => {
     const { mode, scheduler_config, router_config, skills, ...keys } = table
-    // These are by their rows.
+    // The rows above determine its type.
     const scheduler = toScheduler(table as ModeTables, (path, message) =>
       context.addIssue({ code: 'custom', path: [...path], message }),
     )

@@ -70,7 +70,7 @@ export function keysOf<T>(rows: Rows<T>, own: OwnSchemas<T> = {}): Keys<T> {
   return schemasOf(rows, own) as Keys<T> // made of the names of the rows
 }
 
-/** The same for rows that are of no type. */
+/** Like `keysOf`, for rows without a TypeScript type. */
 export function schemasOf(
   rows: RowTable,
   own: Readonly<Record<string, z.ZodType | undefined>> = {},

@@ -20,7 +20,7 @@ import type { CallRules } from '../schedulers/scheduler.ts'
 
 type KeysOf<T> = T extends unknown ? keyof T : never
 
-/** The key by which a step is of its kind. */
+/** The key that determines the kind of a step. */
 export type StepKey = Exclude<
   KeysOf<Step>,
   keyof StepRules | keyof AskRules | keyof CallRules | 'join'
@@ -135,7 +135,7 @@ export const loopRows: Rows<LoopStep['loop']> = {
   ),
 }
 
-/** `map`, but for what is said to its member. */
+/** The keys of `map`, without those for its member. */
 export const mapRows: Rows<
   Omit<MapRules, keyof AskRules | keyof CallRules> & { agentId?: string; steps?: readonly Step[] },
   'maxItems' | 'maxParallel'
