@@ -1,13 +1,13 @@
 import type { Store } from '../../src/store/store.ts'
 import type { FeedWorld, SharedStore } from '../contracts/feed/world.ts'
 import { describeFeed } from '../contracts/feed.ts'
-import { describeStore } from '../contracts/store.ts'
+import { describeStore, type OpenStore } from '../contracts/store.ts'
 import { createDatabase } from './database.ts'
 import { createNetwork, type Link } from './network.ts'
 import { openSharedStore } from './shared-store.ts'
 import { createWorld, type VirtualProcess, type World } from './world.ts'
 
-describeStore('simulated', ({ clock, ...options } = {}) => {
+const openSimulated: OpenStore = ({ clock, ...options } = {}) => {
   const world = createWorld(1)
   const memory = { ...options, ...(clock && { clock }) }
   const database = createDatabase(world, { memory })
@@ -16,7 +16,9 @@ describeStore('simulated', ({ clock, ...options } = {}) => {
   const store = openSharedStore({ world, process, link, database })
   const stop = letGoOn(world)
   return closing(store, stop)
-})
+}
+
+describeStore('simulated', openSimulated, { trimming: 'in commits' })
 
 describeFeed('simulated', async () => createFeedWorld())
 

@@ -115,7 +115,6 @@ export function describeRetention({ open }: StoreUnderTest, trimming: Trimming):
     })
 
     test.each([
-      ['finished', 'TASK_STATE_COMPLETED', { maxTasks: 0 }],
       ['finished long ago', 'TASK_STATE_COMPLETED', { maxAgeMs: 1_000 }],
       ['waiting', 'TASK_STATE_INPUT_REQUIRED', { maxWaitingMs: 1_000 }],
     ] as const)(
