@@ -45,6 +45,14 @@ describe('The drawing of a workflow', () => {
     expect(nodes.map(({ id }) => id)).toEqual(['a', 'a-3'])
   })
 
+  test('a step with a condition that begins a case is reached under both', () => {
+    const { ways } = draw([
+      { branch: [{ when: 'x', steps: [{ agentId: 'a', condition: 'y' }] }] },
+      { agentId: 'b' },
+    ])
+    expect(ways).toContain('branch-1 → a: x, if “y”')
+  })
+
   test('a branch has its cases, each with what it asks, and an else', () => {
     const { nodes, edges, ways } = draw([
       { agentId: 'reviewer' },

@@ -5,6 +5,7 @@ import { textOf } from '../../src/protocol/task.ts'
 import { createServer } from '../../src/server/server.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store, TaskListFilter } from '../../src/store/store.ts'
+import { ask, createEngineFor, taskOf } from './scene.ts'
 
 /** Answers with what it was told before, at most so many messages. */
 async function hear(
@@ -62,4 +63,16 @@ test('a turn that wants any number of messages reads the last fifty tasks', asyn
   const say = await hear(1_000, { ...memory, list })
   await say('one', 'first')
   expect(asked).toMatchObject([{ contextId: 'c', limit: 50 }])
+})
+
+test('what was said earlier in the same task is part of the conversation', async () => {
+  let heard: readonly string[] = []
+  const agent = defineAgent({ name: 'Asking' }, async function* (_message, turn) {
+    heard = (await turn.conversation(10)).map(({ parts }) => textOf(parts))
+    yield turn.ask('Which one?')
+  })
+  const { engine } = createEngineFor(agent)
+  const { id: taskId } = taskOf(await ask(engine, 'go'))
+  await ask(engine, 'the red one', { taskId })
+  expect(heard).toEqual(['go', 'Which one?'])
 })

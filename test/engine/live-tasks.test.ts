@@ -231,6 +231,22 @@ test('suspects hear of each step, and of each end of a turn', async () => {
   ])
 })
 
+test('suspects hear of the end of a turn that no event ends', async () => {
+  const heard: (readonly [string, boolean])[] = []
+  class Noting extends Suspects {
+    override watching = true
+    override progressed(...news: [string, boolean]): void {
+      heard.push(news)
+    }
+  }
+  const agent = defineAgent({ name: 'a' }, async function* (_message, turn) {
+    yield turn.status('TASK_STATE_AUTH_REQUIRED', 'Log in')
+  })
+  const { engine } = createEngineFor(agent, { suspects: new Noting(createFakeClock()) })
+  const { id } = taskOf(await ask(engine, 'go'))
+  await expect.poll(() => heard).toEqual([[id, true]])
+})
+
 test('a stop leaves no timer behind, and begins nothing more', async () => {
   const clock = createFakeClock()
   let full = false

@@ -142,6 +142,27 @@ test('a report that arrives while the entry of the last one is dismissed is noti
   await expect.poll(() => reports).toBe(2)
 })
 
+test('a forwarded cancel leaves the inbox with the commit that ends its task', async () => {
+  const inbox: InboxItem[] = []
+  const kept = createMemoryStore()
+  const takes: (readonly number[] | undefined)[] = []
+  const store: Store = {
+    ...kept,
+    feed: createInbox(inbox),
+    commit(writes) {
+      for (const write of writes)
+        if (write.type === 'task' && write.head.state === 'TASK_STATE_CANCELED')
+          takes.push(write.takes)
+      return kept.commit(writes)
+    },
+  }
+  const { engine } = createEngineFor(createScriptedAgent(), { store })
+  const { id } = await begin(engine, 'hold')
+  inbox.push({ number: 7, entry: { kind: 'cancel', key: 'k' } })
+  engine.receive(id)
+  await expect.poll(() => takes[0]).toEqual([7])
+})
+
 test('a change of a task whose work is still to be taken up does not end that work', async () => {
   const store = createMemoryStore()
   const stuck = defineAgent({ name: 'Stuck', resumable: true }, () => new Promise<never>(() => {}))

@@ -253,3 +253,31 @@ test('a second trial waits until the process has lived for five seconds, not for
   expect(starts).toBe(1)
   suspects.close()
 })
+
+test('a large task that is cancelled while it is held apart is done once its agent is told', async () => {
+  const clock = createFakeClock()
+  const asking = defineAgent(resumable, async function* (_message, turn) {
+    yield turn.artifact({ artifactId: 'a', parts: [{ text: 'x'.repeat(10_000) }] })
+    yield turn.status('TASK_STATE_AUTH_REQUIRED', 'Log in, please')
+    await never
+  })
+  const first = createEngineFor(asking, { clock })
+  const { store, scope } = first
+  const { id } = await begin(first.engine, 'go')
+  await expect.poll(async () => (await store.get(id))?.head.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  const second = createEngineFor(asking, { store, clock })
+  await second.engine.recover()
+  const starts = async () => (await store.records(id, 0)).filter(({ kind }) => kind === 'start')
+  await expect.poll(async () => (await starts()).length).toBe(2)
+  const told = createDeferred<void>()
+  const suspects = new Suspects(clock)
+  suspects.gather()
+  const third = createEngineFor(
+    { ...asking, cancel: () => told.promise },
+    { store, clock, suspects },
+  )
+  await third.engine.recover()
+  await third.engine.cancel(id, scope)
+  told.resolve()
+  await expect.poll(async () => (await store.get(id))?.head.busy).toBe(false)
+})

@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest'
 import type { Callback } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
 import { toShownEntry } from '../../src/engine/watch.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { JsonObject } from '../../src/protocol/types.ts'
 import type { TracedRecord } from '../../src/store/documents.ts'
 import type { Feed, InboxEntry } from '../../src/store/feed.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
-import { ask, begin, createEngineFor, eventsOf, taskOf } from './scene.ts'
+import { ask, begin, createEngineFor, eventsOf, message, taskOf } from './scene.ts'
 
 describe('an entry of the trace', () => {
   const record = (entry: JsonObject): TracedRecord => ({ seq: 1, kind: 'trace', at: 'now', entry })
@@ -219,4 +220,13 @@ test('a task is watched to its end with what its message has brought before', as
   expect(events.at(-1)).toMatchObject({
     statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } },
   })
+})
+
+test('a message that its agent refuses before there is a task is refused in its stream as well', async () => {
+  const agent = defineAgent({ name: 'Strict' }, async () => {
+    throw new A2AError('forbidden', 'Not for you')
+  })
+  const { engine } = createEngineFor(agent)
+  const sent = await engine.send(message('go'), {})
+  await expect(eventsOf(sent.events())).rejects.toMatchObject({ code: 'forbidden' })
 })

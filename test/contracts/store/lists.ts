@@ -147,6 +147,15 @@ export function describeLists(under: StoreUnderTest): void {
       expect(await ids({ scope: { agent: 'no', tenant: 'such', owner: 'scope' } })).toEqual([])
     })
 
+    test('shows the tasks of one moment by their ids, whatever their states', async () => {
+      const { store } = under
+      const stateOf = (i: number) => (i < 3 ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_WORKING')
+      await store.commit(
+        [...'abcdef'].map((id, i) => write(id, { contextId: 'x', state: stateOf(i) })),
+      )
+      expect(await listAll(store, { scope, contextId: 'x', limit: 1 })).toEqual([...'fedcba'])
+    })
+
     test('says which page is the last', async () => {
       await under.store.commit([write('a'), write('b'), write('c')])
       const first = await under.store.list({ scope, limit: 2 })

@@ -36,6 +36,21 @@ export function describeWrites(under: StoreUnderTest): void {
       }
     })
 
+    test('a task that opens with more than the message before it is read as it was written', async () => {
+      const sample = write('t')
+      const { task } = sample
+      const [said] = task?.history ?? []
+      if (!task || !said) throw new Error('A sample has a snapshot with a message')
+      const answer = { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: 'Yes' }] } as const
+      const opening = { ...task, history: [said, answer] }
+      const records = [
+        { seq: 1, kind: 'message', turn: 1, message: said, request: { userId: '' } },
+        { seq: 2, kind: 'event', event: { task: opening } },
+      ] as const
+      await under.store.commit([{ ...sample, task: opening, records }])
+      expect(await under.store.records('t', 0)).toEqual(records)
+    })
+
     test('a task that is not there has neither a value nor a log', async () => {
       expect(await under.store.get('nobody')).toBeUndefined()
       expect(await under.store.records('nobody', 0)).toEqual([])

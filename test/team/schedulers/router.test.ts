@@ -117,6 +117,17 @@ describe('who goes on', () => {
     expect(front.turns[0]?.message.metadata).toBeUndefined()
   })
 
+  test('a decision in a block of code is not heard by the caller while it is being written', async () => {
+    const front = member('front', async function* () {
+      yield '```json\n{"delegate": '
+      yield '{"agent_id": "other", "message": "do it"}}\n```'
+    })
+    const { text, events } = await runTeam(route({ front, other: member('other') }), 'x')
+    expect(text).toBe('other(do it)')
+    const artifacts = events.filter((event) => 'artifactUpdate' in event)
+    expect(JSON.stringify(artifacts)).not.toContain('delegate')
+  })
+
   test('handoffs filter the peers of the next hop, and only of that', async () => {
     const seen: unknown[] = []
     const front = aware('front', (text, told) => {
