@@ -29,8 +29,7 @@ import {
   taskNotFound,
 } from './errors.ts'
 import { createTaskFace, LiveTasks } from './live-tasks.ts'
-import type { QueuedMessage, SendResult } from './queued-messages.ts'
-import { isTurnEnd } from './queued-messages.ts'
+import { isTurnEnd, type QueuedMessage, type SendResult } from './queued-messages.ts'
 import { type Recovery, recoverAll, Stranded } from './recover.ts'
 import { Replicas } from './replicas.ts'
 import { answerInterrupted, IdempotencyKeys, PrincipalCache, sendToTask } from './send.ts'

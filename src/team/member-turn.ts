@@ -25,8 +25,7 @@ import { copyOf, type Mutable } from '../shared/json.ts'
 import type { CallAccount } from './budget.ts'
 import type { Live } from './output.ts'
 import { Collector, replyParts } from './reply.ts'
-import type { Delegation, Run } from './run.ts'
-import { Suspension, stopsForUser } from './run.ts'
+import { type Delegation, type Run, Suspension, stopsForUser } from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** One delegation on its way to a member. */

@@ -209,21 +209,26 @@ test('times are those of the clock that replicas share', async () => {
   expect(engine.timestamp()).toBe('2026-01-01T00:01:00.000Z')
 })
 
-test('suspects hear of each step, and of each end of a turn', async () => {
-  const heard: (readonly [string, boolean])[] = []
+/** Suspects that note the progress of which they hear. */
+function notingSuspects(heard: (readonly [string, boolean])[]): Suspects {
   class Noting extends Suspects {
     override watching = true
     override progressed(...news: [string, boolean]): void {
       heard.push(news)
     }
   }
+  return new Noting(createFakeClock())
+}
+
+test('suspects hear of each step, and of each end of a turn', async () => {
+  const heard: (readonly [string, boolean])[] = []
   const agent = defineAgent({ name: 'a' }, async function* (_message, turn) {
     turn.trace({ kind: 'begun' })
     await turn.save('key', 1)
     await turn.step('one', () => 1)
     yield turn.ask('Which one?')
   })
-  const { engine } = createEngineFor(agent, { suspects: new Noting(createFakeClock()) })
+  const { engine } = createEngineFor(agent, { suspects: notingSuspects(heard) })
   const { id } = taskOf(await ask(engine, 'go'))
   expect(heard).toEqual([
     [id, false],
@@ -233,16 +238,10 @@ test('suspects hear of each step, and of each end of a turn', async () => {
 
 test('suspects hear of the end of a turn that no event ends', async () => {
   const heard: (readonly [string, boolean])[] = []
-  class Noting extends Suspects {
-    override watching = true
-    override progressed(...news: [string, boolean]): void {
-      heard.push(news)
-    }
-  }
   const agent = defineAgent({ name: 'a' }, async function* (_message, turn) {
     yield turn.status('TASK_STATE_AUTH_REQUIRED', 'Log in')
   })
-  const { engine } = createEngineFor(agent, { suspects: new Noting(createFakeClock()) })
+  const { engine } = createEngineFor(agent, { suspects: notingSuspects(heard) })
   const { id } = taskOf(await ask(engine, 'go'))
   await expect.poll(() => heard).toEqual([[id, true]])
 })

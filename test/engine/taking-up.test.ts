@@ -197,13 +197,15 @@ test('the agent of a task that is given up calls off its work elsewhere, also af
   await expect.poll(async () => (await first.store.get(id))?.head.busy).toBe(false)
 })
 
+/** Says a lot, then asks for a login and never ends. */
+const asking = defineAgent(resumable, async function* (_message, turn) {
+  yield turn.artifact({ artifactId: 'a', parts: [{ text: 'x'.repeat(10_000) }] })
+  yield turn.status('TASK_STATE_AUTH_REQUIRED', 'Log in, please')
+  await never
+})
+
 test('a large task that is held apart, and then waits for a slot, goes on when it has one', async () => {
   const clock = createFakeClock()
-  const asking = defineAgent(resumable, async function* (_message, turn) {
-    yield turn.artifact({ artifactId: 'a', parts: [{ text: 'x'.repeat(10_000) }] })
-    yield turn.status('TASK_STATE_AUTH_REQUIRED', 'Log in, please')
-    await never
-  })
   const first = createEngineFor(asking, { clock })
   const { store, scope } = first
   const { id } = await begin(first.engine, 'go')
@@ -256,11 +258,6 @@ test('a second trial waits until the process has lived for five seconds, not for
 
 test('a large task that is cancelled while it is held apart is done once its agent is told', async () => {
   const clock = createFakeClock()
-  const asking = defineAgent(resumable, async function* (_message, turn) {
-    yield turn.artifact({ artifactId: 'a', parts: [{ text: 'x'.repeat(10_000) }] })
-    yield turn.status('TASK_STATE_AUTH_REQUIRED', 'Log in, please')
-    await never
-  })
   const first = createEngineFor(asking, { clock })
   const { store, scope } = first
   const { id } = await begin(first.engine, 'go')
